@@ -1,4 +1,4 @@
-/** The program with all commands. */
+/** Creates the `trinity` program with all its commands. */
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { addAlgorithms } from './commands/algorithms.js';
@@ -57,9 +57,7 @@ const commands: readonly AddCommand[] = [
   addConfig,
 ];
 
-/**
- * Creates the program. If parsing fails, Commander prints an error message and throws the error.
- */
+/** Creates the program. Commander prints parsing errors and throws them. */
 export function createProgram({ out, err }: Output, exitWith: CommandContext['exitWith']): Command {
   const program = new Command('trinity')
     .description('Reinforcement fine-tuning of the language model behind an agent.')

@@ -66,7 +66,7 @@ export async function act<T>(path: string, body: unknown, signal?: AbortSignal):
   return (await request(`actions/${path}`, options)).json() as Promise<T>;
 }
 
-/** Sends an action, and yields the parsed JSON lines of the response. */
+/** Sends an action. Yields each line of the response, parsed as JSON, as it arrives. */
 export async function* lines<T>(
   path: string,
   body: unknown,
@@ -99,7 +99,7 @@ export function saveBlob(blob: Blob, name: string): void {
   URL.revokeObjectURL(address);
 }
 
-/** Joins names of runs and metrics into a file name. */
+/** Returns a file name that consists of the given names of runs and metrics. */
 export const fileName = (...parts: readonly string[]): string =>
   parts.join('-').replaceAll(/[^\w.-]+/g, '_');
 
@@ -107,7 +107,7 @@ const againMs = 500;
 
 /**
  * Calls `onEvent` with every event until the page is closed. Reconnects when the connection ends or
- * is silent.
+ * no data arrives for some time.
  */
 export async function followRuns(
   onEvent: (event: RunEvent) => void,

@@ -1,7 +1,7 @@
 /**
- * Replaces an invalid language. Chromium reports `en-US@posix` if the system's language is C, and
- * the chart library creates a number format from it when it is loaded. `index.html` therefore loads
- * this file first.
+ * Replaces the browser's language if it is invalid. If the system's language is C, Chromium reports
+ * `en-US@posix`, from which the chart library cannot create a number format when it is loaded.
+ * `index.html` therefore loads this file first.
  */
 try {
   new Intl.NumberFormat(navigator.language);

@@ -61,7 +61,10 @@ const noHelp: MetricHelp = { group: '', text: '', unit: '' };
 
 const known = new Map<string, MetricHelp>();
 
-/** Returns the most specific explanation of a metric: the match with the longest pattern. */
+/**
+ * Returns the explanation of a metric. If several names in the document match, returns that of the
+ * most specific one, which has the longest pattern.
+ */
 export function helpOf(name: string): MetricHelp {
   const before = known.get(name);
   if (before) return before;

@@ -28,8 +28,8 @@ const togetherMs = 60;
 let shows: (() => void)[] = [];
 
 /**
- * Batches the page updates after a change of a run, because each redraw takes time from local
- * training.
+ * Collects the updates that a change of a run causes, and draws them together, because each redraw
+ * takes computing time from training on the same machine.
  */
 function showTogether(show: () => void): void {
   if (shows.length === 0)
@@ -48,7 +48,7 @@ interface OfRuns<T> {
     readonly index: number;
     readonly answer: T;
   }[];
-  /** Errors of the runs whose request failed, one per line. */
+  /** Messages of failed requests, one per line; undefined if none failed. */
   readonly problem?: string | undefined;
 }
 
@@ -120,8 +120,8 @@ function useAtMostEvery<T>(ms: number, value: T): T {
 }
 
 /**
- * All metrics of each run. The metrics of a large file arrive in parts; `share` is the part that
- * has been read, from 0 to 1.
+ * Loads all metrics of each run. The metrics of a large file arrive in parts; `share` is the part
+ * of the file that has been read, from 0 to 1.
  */
 export function useMetrics(
   ids: readonly string[],
@@ -192,8 +192,8 @@ export function useCurves(
 }
 
 /**
- * Called with the problem of a part of a page, or with undefined if the part has none, or none any
- * more.
+ * Reports the problem of a part of a page, or undefined if the part has no problem or no longer has
+ * one.
  */
 export type OnProblem = (part: object, problem: string | undefined) => void;
 

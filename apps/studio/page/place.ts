@@ -16,7 +16,7 @@ export interface PageProps {
   readonly runs: readonly RunSummary[] | undefined;
   /** Number of runs that the server found but does not list. */
   readonly left: number;
-  /** The first run in the URL. */
+  /** The run that the first id in the URL names; undefined if there is none. */
   readonly run: RunSummary | undefined;
 }
 

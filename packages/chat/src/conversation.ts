@@ -9,8 +9,8 @@ export interface ConversationInput {
   readonly tools?: readonly ToolDefinition[];
   readonly enableThinking?: boolean;
   /**
-   * The assistant messages to train on: the last one, all, or those from a message index on. A
-   * message's `weight` takes precedence, except for a weight of 1 before that index.
+   * Assistant messages to train on: the last one, all, or those from message index `from` on. The
+   * `weight` of a message takes precedence, but messages before `from` are never trained on.
    * @default "last"
    */
   readonly trainOn?: 'last' | 'all' | { readonly from: number };
@@ -28,9 +28,9 @@ export interface EncodedConversation {
 }
 
 /**
- * Encodes a conversation. Each message to train on is the text that the template adds after the
- * message's prompt, up to the stop token. That text is encoded separately, as if it had been
- * sampled.
+ * Encodes a conversation. For each message to train on, the trained tokens are those of the text
+ * that the template adds to the prompt of this message, up to and including the stop token. That
+ * text is encoded separately, as if it had been sampled.
  * @throws TaskError when there is no assistant message to train on, adjacent assistant messages
  * have different weights, or the template changes earlier text when messages are added
  */
@@ -92,7 +92,10 @@ function trainedOf(
   return assistants.filter((index) => weights[index] ?? (trainOn === 'all' || index === last));
 }
 
-/** Weights of the normalized messages, in which adjacent assistant messages are merged. */
+/**
+ * Returns the weight of each normalized message. Adjacent assistant messages are one normalized
+ * message, so they must have the same weight.
+ */
 function weightsOf(messages: readonly ChatMessage[]): readonly Weight[] {
   const weights: Weight[] = [];
   messages.forEach(({ role, weight }, i) => {
@@ -107,7 +110,10 @@ function weightsOf(messages: readonly ChatMessage[]): readonly Weight[] {
   return weights;
 }
 
-/** The prompt for message `index`, and the message up to its stop token. */
+/**
+ * Returns the prompt for message `index`, and the text of the message up to and including its stop
+ * token.
+ */
 function turnText(
   format: ChatFormat,
   messages: readonly NormalMessage[],

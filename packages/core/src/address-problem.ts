@@ -1,8 +1,8 @@
 /**
- * Returns what is wrong with the address of an HTTP server, as a text to follow the name of the
- * setting; undefined if the address can be used. The text contains no password
- * and no key of a query.
- * @param keyPlace the setting that holds the key of the server
+ * Checks the address of an HTTP server. Returns the problem as a phrase that follows the name of
+ * the setting in a message, or undefined if the address can be used. The phrase contains no
+ * password and no key from the address.
+ * @param keyPlace name of the setting for the server's API key, which an address must not contain
  */
 export function addressProblem(address: string, keyPlace: string): string | undefined {
   const url = URL.parse(address);

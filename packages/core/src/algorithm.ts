@@ -14,8 +14,8 @@ export type AdvantageFn = (experiences: readonly Experience[]) => {
 };
 
 /**
- * Drops or rewrites experiences of one explore step before advantages are computed. The operator
- * always receives whole groups.
+ * Filters or rewrites the experiences of one explore step before advantages are computed. Groups of
+ * rollouts are always complete.
  */
 export interface ExperienceOperator {
   /** Name in the operator table, and prefix of the operator's metrics. */
@@ -26,14 +26,17 @@ export interface ExperienceOperator {
   apply(experiences: readonly Experience[]): {
     readonly experiences: readonly Experience[];
     readonly metrics: Metrics;
-    /** Mean rewards of task rows, for task selectors. @default no feedback */
+    /**
+     * Mean reward of each task row, as input of task selectors.
+     * @default no feedback
+     */
     readonly feedback?: readonly RowFeedback[];
   };
 }
 
 /**
- * One optimizer batch. Rows are concatenated: row i occupies `[offsets[i], offsets[i + 1])` of
- * every [N] array. Masked tokens are included; losses skip them.
+ * Input of a loss: the tokens of one optimizer batch. Rows are concatenated: row i occupies
+ * `[offsets[i], offsets[i + 1])` of every [N] array. Masked tokens are included; losses skip them.
  */
 export interface LossInput {
   /** Index of the first token of each row in the flat arrays; the last entry is N. [B + 1] */
@@ -46,9 +49,15 @@ export interface LossInput {
   readonly oldLogprobs: Float32Array;
   /** Advantage of each token. [N] */
   readonly advantages: Float32Array;
-  /** Log-probabilities under the frozen reference, if the algorithm uses a reference. [N] */
+  /**
+   * Log-probability of each token under the frozen reference weights; undefined if the algorithm
+   * uses no reference. [N]
+   */
   readonly refLogprobs?: Float32Array;
-  /** Entropy in nats of each token's distribution, if the algorithm uses the entropy. [N] */
+  /**
+   * Entropy in nats of the distribution that each token was sampled from; undefined if the
+   * algorithm does not use it. [N]
+   */
   readonly entropy?: Float32Array;
   /**
    * Index of the rollout that each row belongs to. Loss aggregations that average over sequences
@@ -56,9 +65,12 @@ export interface LossInput {
    * @default a separate index per row
    */
   readonly runs?: Int32Array;
-  /** 1 = expert demonstration, 0 = sampled; if the algorithm mixes both. [B] */
+  /**
+   * 1 = the row is an expert demonstration, 0 = it was sampled. Undefined if the algorithm does not
+   * mix both. [B]
+   */
   readonly expertMask?: Uint8Array;
-  /** Train step that this loss belongs to, from 1. */
+  /** Number of the train step, from 1. */
   readonly step: number;
 }
 
@@ -78,31 +90,40 @@ export interface AdvantageInput {
   /** Index of the rollout that each row belongs to. [B] @default a separate index per row */
   readonly runs?: Int32Array;
   /**
-   * `eid.step` of the model call of each row. The rows of a rollout are in any order. [B]
+   * Number of the model call of each row within its rollout (`eid.step`). The rows of a rollout are
+   * in any order. [B]
    * @default the order of the rows
    */
   readonly steps?: Int32Array;
   /**
-   * Part of each row's reward that belongs to its whole rollout. Every row of the rollout repeats
-   * this value, but only that of the last call counts. [B]
-   * @default no rewards of whole rollouts
+   * Part of each row's reward that was given to the rollout as a whole. Every row of a rollout
+   * contains the same value, which counts once, at the rollout's last call. [B]
+   * @default no rewards for whole rollouts
    */
   readonly runRewards?: Float32Array;
   /** Log-probability of each token when it was sampled. [N] */
   readonly oldLogprobs: Float32Array;
-  /** Values that the critic estimates, if the algorithm has a critic. [N] */
+  /**
+   * Value that the critic estimates for each token; undefined if the algorithm has no critic. [N]
+   */
   readonly values?: Float32Array;
-  /** Log-probabilities under the frozen reference, if the algorithm uses a reference. [N] */
+  /**
+   * Log-probability of each token under the frozen reference weights; undefined if the algorithm
+   * uses no reference. [N]
+   */
   readonly refLogprobs?: Float32Array;
-  /** Log-probabilities under the teacher, if the algorithm has a teacher. [N] */
+  /**
+   * Log-probability of each token under the teacher; undefined if the algorithm has no teacher. [N]
+   */
   readonly teacherLogprobs?: Float32Array;
   /**
    * Entropy in nats of the distribution each token was sampled from, if the algorithm uses it. [N]
    */
   readonly entropy?: Float32Array;
   /**
-   * H * sum(p^2) + sum(p^2 log p), if the algorithm uses this value, where p is the distribution
-   * each token was sampled from and H is its entropy in nats. [N]
+   * H * sum(p^2) + sum(p^2 log p) for each token, where p is the distribution that the token was
+   * sampled from and H is its entropy in nats. Undefined if the algorithm does not use this value.
+   * [N]
    */
   readonly necs?: Float32Array;
   /**
@@ -115,10 +136,10 @@ export interface AdvantageInput {
 export interface AdvantageOutput {
   /** Advantage of each token. [N] */
   readonly advantages: Float32Array;
-  /** Targets of the critic. [N] */
+  /** Target value of the critic for each token. [N] */
   readonly returns: Float32Array;
   /**
-   * 1 = the token is still trained on, if the function masks tokens. [N]
+   * Mask that replaces the action mask of the input: 1 = the token is trained on. [N]
    * @default the action mask of the input
    */
   readonly actionMask?: Uint8Array;
@@ -136,8 +157,9 @@ export interface KlPenalty {
   /** Coefficient of the first train step. */
   readonly initialCoefficient: number;
   /**
-   * True if each train step continues with the `nextCoefficient` of the step before. Otherwise every
-   * step uses `initialCoefficient`, which a resumed training run may have changed.
+   * True if the coefficient of each train step is the `nextCoefficient` of the step before. If
+   * false, every step uses `initialCoefficient`, which the user may change when a training run is
+   * resumed.
    */
   readonly adaptive: boolean;
   apply(
@@ -146,7 +168,7 @@ export interface KlPenalty {
   ): {
     /** Reward of each token after the penalty. [N] */
     readonly rewards: Float32Array;
-    /** Coefficient for the next step; read only if the penalty is adaptive. */
+    /** Coefficient for the next train step. Ignored if the penalty is not adaptive. */
     readonly nextCoefficient: number;
     readonly metrics: Metrics;
   };
@@ -168,7 +190,7 @@ export interface ValueLossInput {
 
 export type ValueLossFn = (input: ValueLossInput) => {
   readonly loss: number;
-  /** dLoss/dvalues. [N] */
+  /** Derivative of the loss with respect to `ValueLossInput.values`. [N] */
   readonly gradValues: Float32Array;
   readonly metrics: Metrics;
 };
@@ -176,9 +198,9 @@ export type ValueLossFn = (input: ValueLossInput) => {
 /** Value and gradient of the objective, or of one of its terms. */
 export interface LossOutput {
   readonly loss: number;
-  /** dLoss/dcurrentLogprobs. [N] */
+  /** Derivative of the loss with respect to `LossInput.currentLogprobs`. [N] */
   readonly gradLogprobs: Float32Array;
-  /** dLoss/dentropy. [N] */
+  /** Derivative of the loss with respect to `LossInput.entropy`. [N] */
   readonly gradEntropy?: Float32Array;
   readonly metrics: Metrics;
   /**
@@ -191,18 +213,18 @@ export interface LossOutput {
 export type PolicyLossFn = (input: LossInput) => LossOutput;
 
 /**
- * Functions of an algorithm that the trainer calls, and the inputs that they need. Does not contain
- * the name of the algorithm.
+ * Functions of an algorithm that the trainer calls, and the inputs that these functions need. Does
+ * not contain the name of the algorithm.
  */
 export interface Algorithm {
   /**
-   * Computes the advantages of one explore step, so that groups are whole. Absent for supervised
-   * data, and if there is a `batchAdvantage`.
+   * Computes the advantages of a whole explore step, in which all groups are complete. Absent for
+   * supervised data, and if there is a `batchAdvantage`.
    */
   readonly advantage?: AdvantageFn;
   /**
-   * Computes the advantages of each train batch, if they need inputs that only the trainer has:
-   * values, reference log-probabilities or penalties.
+   * Computes the advantages of one train batch. Present instead of `advantage` if the advantages
+   * depend on inputs that only the trainer has: values, reference log-probabilities or penalties.
    */
   readonly batchAdvantage?: BatchAdvantageFn;
   /** KL penalty, applied before `batchAdvantage`. */
@@ -212,8 +234,8 @@ export interface Algorithm {
   /** The sum of policy loss, KL loss and entropy loss. */
   readonly loss: PolicyLossFn;
   /**
-   * Describes `loss` before the log-probabilities are computed. Engines can then compute the loss
-   * in their forward pass. Absent if the loss cannot be described beforehand.
+   * Describes the terms of `loss` before the log-probabilities are computed, so that engines can
+   * compute the loss in their forward pass. Absent if the loss has no such description.
    */
   readonly expectedLoss?: (input: Omit<LossInput, 'currentLogprobs'>) => ExpectedLoss;
   readonly needs: AlgorithmNeeds;
@@ -225,8 +247,8 @@ export interface Algorithm {
 export interface AlgorithmNeeds {
   readonly referenceLogprobs: boolean;
   /**
-   * Use of the policy's entropy. `metric`: reported only, so part of the batch is enough; `value`:
-   * read for every token; `gradient`: differentiated by the loss.
+   * How the policy's entropy is used. `metric`: only reported, so an estimate from a part of the
+   * batch suffices; `value`: read for every token; `gradient`: differentiated by the loss.
    */
   readonly entropy: 'none' | 'metric' | 'value' | 'gradient';
   /** True if `AdvantageInput.necs` is read. */

@@ -38,13 +38,13 @@ export interface ArgProblem {
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** Wording for the owner of the arguments in messages. */
+/** How error messages name the owner of the arguments, such as a workflow. */
 export interface ArgsOwner {
   /** Configuration key of the arguments: `workflow_args`. */
   readonly key: string;
   /** Noun for the owner, such as `workflow` in "the workflow has no argument". */
   readonly word: string;
-  /** Code of the error: `WORKFLOW_ARGS`. */
+  /** Code of the `ConfigError`, such as `WORKFLOW_ARGS`. */
   readonly code: string;
 }
 
@@ -64,7 +64,8 @@ export function argProblems(
 }
 
 /**
- * Validates the arguments, and returns them as the schema converts them, with defaults filled in.
+ * Validates the arguments. Returns them as the schema outputs them, that is, converted and with
+ * defaults.
  * @throws ConfigError for arguments that do not fit the schema
  */
 export function readArgsBy<A>(schema: ArgsSchema<A>, args: Args, owner: ArgsOwner): A {
@@ -121,8 +122,9 @@ function unknownText(key: string, known: readonly string[], word: string): strin
 }
 
 /**
- * Returns the message of a problem. A message of Trinity's own schemas begins with "expected" and
- * continues the sentence. A message of another library is a sentence of its own.
+ * Returns the message of a problem with one value. The messages of Trinity's own schemas begin with
+ * "expected", and are joined to the text before them; those of other libraries become a separate
+ * sentence.
  */
 function valueText(value: unknown, path: readonly (string | number)[], message: string): string {
   const secret = path.some((part) => isSecretName(String(part)));

@@ -1,4 +1,7 @@
-/** Arguments of strategies that YAML selects by name: defaults, ranges and error messages. */
+/**
+ * Arguments of strategies (such as losses and advantage functions) that YAML selects by name:
+ * defaults, ranges and error messages.
+ */
 import { ConfigError } from './errors.js';
 import { didYouMean } from './suggest.js';
 
@@ -14,7 +17,8 @@ export interface Arg<T> {
   /** Range that `accepts` checks, as data for the JSON Schema and the generated documentation. */
   readonly form?: ArgForm;
   /**
-   * Condition on other arguments without which this one has no effect, for a warning.
+   * Condition on other arguments. If it does not hold, the argument has no effect, and setting it
+   * causes a warning.
    * @default no condition
    */
   readonly condition?: ArgCondition;
@@ -35,10 +39,10 @@ export type ArgForm =
   | { readonly type: 'choice'; readonly words: readonly string[] }
   | { readonly type: 'list' };
 
-/** Specifications of arguments by name. */
+/** Specifications of a strategy's arguments, keyed by name. */
 export type ArgSpec = Readonly<Record<string, Arg<unknown>>>;
 
-/** The argument values that a specification describes. */
+/** Values of the arguments that a specification describes, keyed by name. */
 export type ArgValues<S extends ArgSpec> = { readonly [K in keyof S]: S[K]['fallback'] };
 
 export interface NumberRange {
@@ -83,7 +87,7 @@ export function numberArg(
 }
 
 /**
- * Adds a condition to an argument.
+ * Returns the argument with a condition on other arguments. See {@link Arg.condition}.
  * @param text setting that meets the condition, as in YAML: `weight: advantage`
  */
 export const onlyWith = <T>(text: string, holds: ArgCondition['holds'], arg: Arg<T>): Arg<T> => ({
@@ -110,8 +114,9 @@ export const stringArg = (help = ''): Arg<string | undefined> => ({
 });
 
 /**
- * Defines an argument that is a list, empty by default. `expected` describes one item in messages:
- * `{ name, weight }`.
+ * Defines an argument that is a list.
+ * @param expected description of one item in messages, such as `{ name, weight }`. @default
+ * fallback: an empty list
  */
 export const listArg = <T>(
   expected: string,
@@ -154,8 +159,9 @@ export function choiceArg<const T extends string>(
 }
 
 /**
- * Checks and completes arguments. `owner` names the strategy in messages: `policy loss "ppo"`.
- * @throws ConfigError for an unknown name or an invalid value, listing what is allowed
+ * Validates arguments, and fills in defaults.
+ * @param owner name of the strategy in messages, such as `policy loss "ppo"`
+ * @throws ConfigError for an unknown name or an invalid value; the message lists what is allowed
  */
 export function readArgs<S extends ArgSpec>(
   owner: string,
@@ -195,8 +201,9 @@ function unknownArg(owner: string, name: string, known: readonly string[]): Conf
 }
 
 /**
- * Returns the row of a table of strategies. `kind` names the table in messages: `policy loss`.
- * @throws ConfigError for an unknown name, listing the known names
+ * Returns a row of a table of strategies.
+ * @param kind noun for the rows in messages, such as `policy loss`
+ * @throws ConfigError for an unknown name; the message lists the known names
  */
 export function pickRow<Row>(
   kind: string,

@@ -24,18 +24,21 @@ export interface RowFeedback {
   readonly value: number;
 }
 
-/** Rows of one task set in a reproducible order, which can be resumed at any row. */
+/** Reads the rows of one task set in a reproducible order. Reading can be resumed at any row. */
 export interface TaskSource {
   readonly name: string;
   /** Number of rows in the set. */
   readonly size: number;
   /** Returns the next `count` rows. Returns fewer rows, or none, at the end of the last epoch. */
   next(count: number): Promise<readonly TaskRow[]>;
-  /** Receives the mean rewards of rows from this source. @default no function */
+  /**
+   * Receives the mean reward of each row that was read from this source and attempted. Absent if
+   * the order of rows does not depend on rewards.
+   */
   feedback?(feedback: readonly RowFeedback[]): void;
   /**
-   * Returns the state that determines the rest of the order: the position, and the changes caused
-   * by feedback.
+   * Returns the state that determines the remaining order: the position, and the changes that
+   * feedback has caused.
    */
   state(): JsonState;
   restore(state: JsonState): void;
@@ -52,9 +55,10 @@ export interface TakeFilter {
   /** Unit in which the batch is counted. @default "experiences" */
   readonly unit?: BatchUnit;
   /**
-   * Maximum number of explore steps that one batch may draw from. A batch with all remaining
-   * experiences of these steps is complete: it does not wait for later steps if rollouts failed or
-   * were filtered out. With 1, an explore step is cut into batches of about equal size.
+   * Maximum number of explore steps whose experiences one batch may contain. If these steps have
+   * fewer experiences left than a batch needs, because rollouts failed or were filtered out, the
+   * batch contains all of them and does not wait for later steps. If the maximum is 1, an explore
+   * step is divided into batches of about equal size.
    * @default no limit
    */
   readonly maxExploreSteps?: number;
@@ -74,8 +78,8 @@ export interface Lease {
   /** Metrics of this batch (`sample/...`). */
   readonly metrics: Metrics;
   /**
-   * Uids of experiences that were older than `TakeFilter.minPolicyVersion`. Acknowledging the lease
-   * also discards these experiences.
+   * Uids of experiences that were discarded because they are older than
+   * `TakeFilter.minPolicyVersion`. The discard becomes permanent when the lease is acknowledged.
    * @default empty
    */
   readonly stale?: readonly string[];
@@ -137,8 +141,8 @@ export interface ExperienceStore extends ExperienceSource {
    */
   starved(): boolean;
   /**
-   * Releases experiences to the trainer up to this explore step (`eid.batch`), and withholds
-   * experiences of later steps. Before the first call, all experiences are released.
+   * Releases the experiences of explore steps (`eid.batch`) up to this one to the trainer. From
+   * then on, experiences of later steps are withheld. Before the first call, nothing is withheld.
    */
   releaseUpTo(exploreStep: number): void;
   /**
@@ -151,9 +155,15 @@ export interface ExperienceStore extends ExperienceSource {
    * if there is none.
    */
   oldestUnusedStep(): number | undefined;
-  /** Announces that no puts will follow: a waiting trainer gets the remaining experiences. */
+  /**
+   * Announces that no more experiences will be put. A waiting trainer gets the remaining
+   * experiences.
+   */
   finish(): void;
-  /** Reports that the producer failed: a waiting trainer's call rejects with this error. */
+  /**
+   * Reports that the producer of experiences failed. Calls of `take` that are waiting reject with
+   * this error.
+   */
   fail(error: Error): void;
   /**
    * Counts the stored, waiting, leased and trained experiences. Experiences that were discarded

@@ -30,7 +30,10 @@ export interface CheckedTables {
    * in such transactions.
    */
   readonly transaction: <T>(work: () => T) => T;
-  /** Returns an SQL expression that is 1 for rows that match their checksum. */
+  /**
+   * Returns an SQL expression that is 1 for rows that match their checksum.
+   * @param alias name of the table in the statement. @default the name of the table itself
+   */
   readonly isWhole: (table: string, alias?: string) => string;
   /**
    * Adds checksums to rows that another program has inserted. Call it within a transaction.
@@ -38,20 +41,24 @@ export interface CheckedTables {
    */
   readonly adopt: (table: string) => number;
   /**
-   * Verifies every row, at about a second per gigabyte.
-   * @param open tables to which other programs add rows. @default no tables
-   * @throws BufferError naming what is damaged or missing
+   * Verifies the checksums of all rows, at about a second per gigabyte.
+   * @param open tables to which other programs add rows; their rows without a checksum are
+   * accepted. @default no tables
+   * @throws BufferError that says what is damaged or missing
    */
   readonly verify: (open?: readonly string[]) => void;
 }
 
 const commitsFile = (path: string): string => `${path}-commits`;
 
-/** Returns true if the database exists, or if the file that holds its number of commits exists. */
+/**
+ * Returns true if the database was stored before: if its file, or the file with its number of
+ * commits, exists.
+ */
 export const hasBeenStored = (path: string): boolean =>
   existsSync(path) || existsSync(commitsFile(path));
 
-/** Prepares a connection, and adds checksums to a database of an earlier version. */
+/** Prepares a connection for checked tables. Adds checksums to a database that has none yet. */
 export function checkedTables(
   database: DatabaseSync,
   { path, tables, upgrade = '' }: CheckedTablesOptions,
@@ -175,8 +182,8 @@ const columnsOf = (database: DatabaseSync, table: string, of: string): string =>
     .join(', ');
 
 /**
- * Returns the checksum of a row. Includes the type and length of each value, so that the bytes of
- * different rows differ.
+ * Returns the checksum of a row. The checksum includes the type and the length of each value, so
+ * that different rows never consist of the same bytes.
  */
 function rowChecksum(...values: readonly SQLInputValue[]): number {
   let checksum = 0;

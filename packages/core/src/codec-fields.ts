@@ -8,8 +8,8 @@ import { BufferError } from './errors.js';
 const decoder = new Decoder();
 
 /**
- * Decodes the `wanted` fields of an experience that `encodeExperience` has written. Typed arrays
- * remain bytes, and values are not checked.
+ * Decodes the `wanted` fields of an experience that `encodeExperience` has written. Returns typed
+ * arrays as bytes, and does not validate values.
  * @throws BufferError when the bytes are not msgpack in that format
  */
 export function decodeFields(
@@ -48,13 +48,16 @@ function mapAt(view: Buffer, place: number): [number, number] {
   throw new RangeError(`There is no map at byte ${place}.`);
 }
 
-/** Reads a key. Field names have at most 31 characters, so their type and length take one byte. */
+/**
+ * Reads a key. The type and the length of a key take one byte, because field names have at most 31
+ * characters.
+ */
 const keyAt = (view: Buffer, place: number, end: number): string =>
   view.toString('latin1', place + 1, end);
 
 /**
- * Sizes of values, indexed by type byte - 0xc0. Positive: total bytes of a value of fixed size;
- * negative: bytes of its length field.
+ * Sizes of values by their msgpack type byte minus 0xc0. Positive: size in bytes of the whole
+ * value; negative: size in bytes of the value's length field.
  */
 const sizes: readonly number[] = [
   1, 1, 1, 1, -1, -2, -4, -1, -2, -4, 5, 9, 2, 3, 5, 9, 2, 3, 5, 9, 3, 4, 6, 10, 18, -1, -2, -4,

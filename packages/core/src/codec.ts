@@ -32,14 +32,16 @@ const required = [
   'info',
 ] as const;
 
-/** Encoder that all calls share, because its buffer keeps the size that experiences need. */
+/**
+ * Encoder shared by all calls. Its internal buffer grows once to the size that experiences need.
+ */
 const encoder = new Encoder({ ignoreUndefined: true });
 
 /**
  * Encodes one experience. Outside of typed arrays, -0 becomes 0. Properties that are undefined are
  * dropped; undefined in a list becomes null.
- * @throws InvariantError when the experience is misaligned, BufferError when it holds a value that
- * decoding would change, or a key `__proto__`
+ * @throws InvariantError when the arrays of the experience are misaligned; BufferError when a value
+ * would be different after decoding, or a key is `__proto__`
  */
 export function encodeExperience(experience: Experience): Uint8Array {
   assertAligned(experience);
@@ -62,16 +64,14 @@ export function encodeExperience(experience: Experience): Uint8Array {
 const tensorFault = (value: unknown, Type: (typeof dtypes)[Dtype]): string | undefined =>
   value instanceof Type ? undefined : ` is not a ${Type.name}`;
 
-/**
- * Maximum number of nested levels in a field. The limit is needed because values may contain
- * themselves.
- */
+/** Maximum depth of nested values in a field. The limit detects values that contain themselves. */
 const deepestValue = 100;
 const plainTypes = new Set(['string', 'number', 'boolean', 'undefined']);
 
 /**
- * Returns the path to a value that decoding would change, and the reason: `.at.0 is of type Date`.
- * Returns undefined if there is none. msgpack decoders reject the key `__proto__`.
+ * Returns the path to a value that would be different after decoding, with the reason, such as
+ * `.at.0 is of type Date`. Returns undefined if there is none. The key `__proto__` counts as such a
+ * value, because msgpack decoders reject it.
  */
 function plainFault(value: unknown, depth = 0): string | undefined {
   if (value === null || plainTypes.has(typeof value)) return undefined;
@@ -85,7 +85,7 @@ function plainFault(value: unknown, depth = 0): string | undefined {
   return undefined;
 }
 
-/** Returns true for lists and for plain objects, including those of another realm. */
+/** Returns true for lists and for plain objects. Plain objects of another realm count too. */
 function isPlain(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -152,8 +152,8 @@ function decodeEnvelope(bytes: Uint8Array): Record<string, unknown> {
 }
 
 /**
- * Returns a view of the bytes of an array, in the machine's byte order. All supported machines are
- * little-endian.
+ * Returns a view of an array's bytes. Their order is little-endian, because all supported machines
+ * are.
  */
 function toBytes(values: Float32Array | Int32Array | Uint8Array): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);

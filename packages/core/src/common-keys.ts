@@ -2,7 +2,7 @@
 
 type Keys = Readonly<Record<string, unknown>>;
 
-/** Functions that compute the usual keys from a family's own keys, by `model_type`. */
+/** Translation of each `model_type`: computes the usual keys from the family's own keys. */
 const renamed: Readonly<Record<string, (found: Keys) => Keys>> = {
   lfm2: (found) => ({
     intermediate_size: feedForwardWidth(found),

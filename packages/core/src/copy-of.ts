@@ -18,8 +18,8 @@ function copyAny(value: unknown): unknown {
 }
 
 /**
- * Copies only the view, because its buffer may hold a whole file. `Buffer.slice` would copy
- * nothing.
+ * Copies the bytes of the view but not the rest of its buffer, which may hold a whole file.
+ * `Buffer.slice` would copy nothing.
  */
 function copyOfView(view: ArrayBufferView): ArrayBufferView {
   if (Buffer.isBuffer(view)) return Buffer.from(view);

@@ -20,8 +20,8 @@ export const taskKey = (eid: Eid): string => `${eid.batch}/${eid.task}`;
 /** `batch/task/run`: the key shared by all model calls of one rollout. */
 export const runKey = (eid: Eid): string => `${taskKey(eid)}/${eid.run}`;
 /**
- * `batch/task/step`: the key shared by the model calls with the same number in all rollouts of one
- * task.
+ * `batch/task/step`: the key shared by all model calls with this step number, over all rollouts of
+ * one task.
  */
 export const stepKey = (eid: Eid): string => `${taskKey(eid)}/${eid.step}`;
 /** `batch/task/run/step/suffix`: the unique id of one experience. */

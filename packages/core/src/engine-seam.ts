@@ -1,3 +1,3 @@
-/** Interfaces that a custom engine implements, and the manifest of checkpoints. */
+/** Interfaces that a custom engine implements, and functions for the manifests of checkpoints. */
 export * from './engine.js';
 export * from './manifest.js';

@@ -7,7 +7,7 @@ import type { Metrics } from './metrics.js';
 import type { DeliveryProbe } from './run-store.js';
 import type { Clock, Logger } from './runtime.js';
 
-/** One sequence to score. Response positions are `tokens[promptLength..]`. */
+/** One sequence to score: prompt and response. The response is `tokens[promptLength..]`. */
 export interface TokenRow {
   readonly tokens: Int32Array;
   readonly promptLength: number;
@@ -42,8 +42,9 @@ export interface ForwardPass {
    */
   readonly entropy?: Float32Array;
   /**
-   * Expected value of p (H + log p), if requested: H * sum(p^2) + sum(p^2 log p), where p is the
-   * distribution that each response token was sampled from and H is its entropy in nats. [N]
+   * Expected value of p (H + log p), which is H * sum(p^2) + sum(p^2 log p), where p is the
+   * distribution that each response token was sampled from and H is its entropy in nats. Undefined
+   * unless requested. [N]
    */
   readonly necs?: Float32Array;
 }
@@ -58,7 +59,10 @@ export interface ForwardPass {
  */
 export interface ExpectedLoss {
   readonly name: 'linear' | 'importance_sampling' | 'ppo' | 'cispo';
-  /** A, multiplied by the token's weight in the batch; 0 = not trained on. [N] */
+  /**
+   * Advantage A of each token, multiplied by the token's weight in the batch; 0 = not trained on.
+   * [N]
+   */
   readonly advantages: Float32Array;
   /** Log-probability of each token when it was sampled. [N] */
   readonly oldLogprobs: Float32Array;
@@ -80,14 +84,15 @@ export interface ForwardOptions {
 }
 
 /**
- * dLoss/dlogprob and dLoss/dentropy in the layout of {@link ForwardPass}. The engine skips rows
- * whose gradients are all 0.
+ * Gradients of the loss with respect to log-probabilities and entropies, in the layout of {@link
+ * ForwardPass}. The engine skips rows whose gradients are all 0.
  */
 export interface TokenGradients {
-  /** dLoss/dlogprob of each token. [N] */
+  /** Derivative of the loss with respect to each token's log-probability. [N] */
   readonly logprobs: Float32Array;
   /**
-   * dLoss/dentropy of each token. [N] Used only if `EngineCapabilities.entropyGradient` is `exact`.
+   * Derivative of the loss with respect to each token's entropy. Used only if
+   * `EngineCapabilities.entropyGradient` is `exact`. [N]
    */
   readonly entropy?: Float32Array;
 }
@@ -100,7 +105,11 @@ export interface OptimizerOptions {
   readonly epsilon?: number;
   /** Decoupled weight decay, applied to matrices only. @default 0.01 */
   readonly weightDecay?: number;
-  /** Largest global gradient norm; 0 = no clipping. @default 1 */
+  /**
+   * Maximum global norm of the gradient, to which larger gradients are scaled down; 0 = no
+   * clipping.
+   * @default 1
+   */
   readonly clipGradNorm?: number;
 }
 
@@ -109,11 +118,14 @@ export interface StepStats {
   readonly step: number;
   /** Global L2 norm before clipping. */
   readonly gradNorm: number;
-  /** True if the gradient was not finite: weights and moments are unchanged. */
+  /**
+   * True if the gradient was not finite. The update was then skipped: weights and moments are
+   * unchanged.
+   */
   readonly skipped: boolean;
 }
 
-/** The training part of an engine. Callers make one call at a time. */
+/** The training part of an engine. Callers must wait for each call before they make the next. */
 export interface TrainEngine {
   forward(batch: TokenBatch, options?: ForwardOptions): Promise<ForwardPass>;
   /**
@@ -148,8 +160,9 @@ export interface TrainEngine {
    */
   load(directory: string): Promise<void>;
   /**
-   * Deletes what {@link save} stored outside a folder, such as weights on a server. Called before
-   * the folder is deleted. Logs a failure and never rejects. Absent if folders contain everything.
+   * Deletes what {@link save} stored outside the folder, such as weights on a server. Called before
+   * the folder is deleted. If this fails, logs the failure and does not reject. Absent if folders
+   * contain everything.
    */
   discard?(directory: string): Promise<void>;
   /**
@@ -177,7 +190,8 @@ export interface SamplingOptions {
   /** Sampling temperature; 0 = greedy. @default 1 */
   readonly temperature?: number;
   /**
-   * Only the most likely tokens whose probabilities add up to this value can be sampled.
+   * Nucleus sampling: samples only from the most likely tokens whose probabilities add up to this
+   * value.
    * @default 1
    */
   readonly topP?: number;
@@ -187,7 +201,7 @@ export interface SamplingOptions {
   /** Minimum number of tokens before a stop id can be sampled. @default 0 */
   readonly minTokens?: number;
   readonly stopTokenIds?: readonly number[];
-  /** Stop strings; the response includes the one that ended it. */
+  /** Stop strings. The response ends with, and includes, the first one that occurs. */
   readonly stop?: readonly string[];
   /**
    * Random seed of 32 bits. Choice k draws from the stream (seed, k), independent of other calls.
@@ -233,7 +247,10 @@ export interface SampledSequence {
    */
   readonly logprobs: Float32Array;
   readonly stopReason: SampleStop;
-  /** Stop string that ended the response, if any: the first that the last token completes. */
+  /**
+   * Stop string that ended the response; undefined if none did. If the last token completes
+   * several, the first of them.
+   */
   readonly stopString?: string;
   readonly topLogprobs?: readonly (readonly TokenLogprob[])[];
   /**
@@ -242,9 +259,9 @@ export interface SampledSequence {
    */
   readonly policyVersion: number;
   /**
-   * Versions of the weights from which the tokens were sampled, in order, if the weights changed
-   * during the response.
-   * @default one version
+   * Versions of the weights from which the tokens were sampled, in order. Present if the weights
+   * changed during the response.
+   * @default undefined: `policyVersion` for all tokens
    */
   readonly versions?: readonly VersionSpan[];
 }
@@ -271,7 +288,10 @@ export interface Sampler {
     prompt: Int32Array,
     options: SamplingOptions,
     signal?: AbortSignal,
-    /** Listener for tokens. Not called by engines that cannot report tokens while they sample. */
+    /**
+     * Receives tokens while they are sampled. Engines that cannot report tokens early do not call
+     * it.
+     */
     onTokens?: TokenListener,
   ): Promise<readonly SampledSequence[]>;
   /** Version of the weights in use; -1 before the first {@link adopt}. */
@@ -298,8 +318,8 @@ export type WeightSource =
       readonly kind: 'checkpoint';
       readonly directory: string;
       /**
-       * Reference log-probabilities of a text. A {@link RemoteSampler} refuses weights under which
-       * this text has other log-probabilities.
+       * Text with reference log-probabilities. A {@link RemoteSampler} refuses weights that give
+       * this text other log-probabilities.
        */
       readonly probe?: DeliveryProbe;
     };
@@ -312,7 +332,7 @@ export interface EngineCapabilities {
   readonly entropyGradient: 'exact' | 'none';
   /** True if the engine computes `ForwardPass.entropy`. */
   readonly entropy: boolean;
-  /** False if the trainer scores at temperature 1 only. */
+  /** True if the trainer scores at any temperature; false if only at temperature 1. */
   readonly anyTemperature: boolean;
   /** True if `minTokens`, `topLogprobs` and `grammar` of `SamplingOptions` are supported. */
   readonly samplingControls: boolean;
@@ -329,7 +349,8 @@ export interface EngineCapabilities {
   /** True if {@link EngineOptions.quantization} is supported. @default false */
   readonly quantization?: boolean;
   /**
-   * Section of the configuration that replaces the usual model settings, such as `model.tinker`.
+   * Section of the configuration with the model settings of this engine, such as `model.tinker`. It
+   * replaces the usual model settings.
    */
   readonly modelSection?: string;
   readonly referenceModel: boolean;
@@ -350,21 +371,21 @@ export interface ValuePass {
 }
 
 /**
- * A critic: a separate model with one value per position instead of a distribution over tokens.
- * Calls are made one at a time.
+ * A critic: a separate model that returns one value per position instead of a distribution over
+ * tokens. Callers must wait for each call before they make the next.
  */
 export interface ValueEngine {
   forward(batch: TokenBatch): Promise<ValuePass>;
   /**
    * Adds the gradient of a batch to the accumulated gradient.
-   * @param gradients dLoss/dvalues. [N]
+   * @param gradients derivative of the loss with respect to each value. [N]
    */
   backward(pass: ValuePass, gradients: Float32Array): Promise<void>;
   /** Makes one AdamW update from the accumulated gradient, and clears the gradient. */
   step(options: OptimizerOptions): Promise<StepStats>;
   /**
-   * Writes a Hugging Face folder (token classification with one label) to `directory`; with
-   * `optimizer`, also moments and counters.
+   * Writes the critic to `directory` as a Hugging Face folder (token classification with one
+   * label). If `optimizer` is true, also writes moments and counters.
    */
   save(directory: string, options: { readonly optimizer: boolean }): Promise<void>;
   load(directory: string): Promise<void>;
@@ -393,12 +414,11 @@ export interface ServerAddress {
   readonly apiKey?: string;
 }
 
-/**
- * Results of a tokenizer for a few texts and ids, which the tokenizers of other programs must
- * reproduce.
- */
+/** Sample of a tokenizer's results. The tokenizers of other programs must give the same results. */
 export interface VocabularySample {
-  /** Texts and their ids, without the tokens that are added around every text. */
+  /**
+   * Texts with their ids, which exclude special tokens that the tokenizer adds around every text.
+   */
   readonly texts: readonly { readonly text: string; readonly ids: readonly number[] }[];
   /** Some ids and their texts, including the last id of the vocabulary. */
   readonly tokens: readonly { readonly id: number; readonly text: string }[];
@@ -410,7 +430,10 @@ export interface SamplerOptions {
   /** Hugging Face folder of the served model; only its config.json is read. */
   readonly modelPath: string;
   readonly servers: readonly ServerAddress[];
-  /** True to adopt adapters on top of the served model. @default false: all weights are replaced */
+  /**
+   * True to adopt LoRA adapters, which are added to the served model.
+   * @default false: adopted weights replace those of the served model
+   */
   readonly lora?: boolean;
   /**
    * Maximum number of tokens in prompt and response together. @default the smallest limit of the
@@ -418,18 +441,22 @@ export interface SamplerOptions {
    */
   readonly maxModelLen?: number;
   /**
-   * Tokenizer results that servers must reproduce. A server whose tokenizer differs is refused.
-   * @default no comparison of tokenizers
+   * Sample of the tokenizer's results. A server whose tokenizer gives other results is refused.
+   * @default tokenizers are not compared
    */
   readonly vocabulary?: VocabularySample;
-  /** Treatment of sequences in flight when weights are adopted. @default "finish" */
+  /**
+   * Treatment of sequences in flight when new weights are adopted: they finish with the old
+   * weights, or continue with the new ones.
+   * @default "finish"
+   */
   readonly inFlight?: 'finish' | 'continue';
   /**
-   * Maximum mean difference, in nats, between the log-probabilities that two programs compute for
-   * one text.
+   * Maximum mean difference, in nats, between the log-probabilities of the same text in the trainer
+   * and in a server.
    */
   readonly tolerance: number;
-  /** Time limit of one call, including its waits. */
+  /** Time limit of one call in ms, including the time that it waits. */
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -438,15 +465,16 @@ export interface SamplerOptions {
 }
 
 /**
- * A sampler whose servers are other programs. It adopts weights from folders. The servers must be
- * able to read these folders, which must not be moved or deleted while the weights are in use.
+ * A sampler that runs on the servers of other programs. It adopts weights from folders, which the
+ * servers must be able to read. A folder must not be moved or deleted while its weights are in use.
  */
 export interface RemoteSampler extends Sampler {
   close(): Promise<void>;
 }
 
 /**
- * A sampler that a configuration can choose by name instead of the training engine's own sampler.
+ * Creates samplers that a configuration can choose by name instead of the training engine's own
+ * sampler.
  */
 export interface SamplerFactory {
   /** Name of the sampler in `engine_type` of a configuration. */
@@ -466,8 +494,8 @@ export interface SamplerCapabilities {
 }
 
 /**
- * Low-rank adapters to train: the adapters of a PEFT folder, or new adapters without an initial
- * effect.
+ * LoRA adapters to train: the adapters of a PEFT folder, or new adapters, which initially do not
+ * change the model.
  */
 export type AdapterOptions =
   | { readonly path: string }
@@ -476,8 +504,8 @@ export type AdapterOptions =
       readonly rank: number;
       readonly alpha: number;
       /**
-       * Module names without their path, such as `q_proj`, or every linear layer except the output
-       * layer.
+       * Modules to which adapters are added: names without their path, such as `q_proj`, or all
+       * linear layers except the output layer.
        */
       readonly targetModules: 'all-linear' | readonly string[];
     };
@@ -512,12 +540,15 @@ export interface EngineOptions extends CriticEngineOptions {
   /** Adapters to train instead of the weights. @default no adapters */
   readonly lora?: AdapterOptions;
   /**
-   * Format of the frozen weights below the adapters. Requires {@link lora}. Sampling,
-   * log-probabilities and gradients all use the quantised weights.
+   * Format of the frozen base weights that the adapters are added to. Requires {@link lora}.
+   * Sampling, log-probabilities and gradients all use the quantised weights.
    * @default floating-point numbers
    */
   readonly quantization?: Quantization;
-  /** Processor of the embedded engine. @default 'cpu' */
+  /**
+   * Device on which the embedded engine computes.
+   * @default 'cpu'
+   */
   readonly device?: 'cpu' | 'webgpu';
   /**
    * True to favour low latency of sampling during training, even if train steps take longer.
@@ -534,8 +565,8 @@ export interface EngineOptions extends CriticEngineOptions {
   /** Destination of log output. @default no log output */
   readonly logger?: Logger;
   /**
-   * Signal that aborts when the training run stops. Opening the engine then rejects, and the
-   * engine stops waiting for unresponsive servers. Work in progress continues.
+   * Signal that aborts when the training run stops. `open` then rejects, and the engine no longer
+   * waits for servers that do not respond. Other work in progress continues.
    * @default no signal
    */
   readonly signal?: AbortSignal;
@@ -549,7 +580,7 @@ export type DeviceModel = Pick<
 
 /** Options of {@link EngineFactory.chooseDevice}. */
 export interface DeviceQuestion extends DeviceModel {
-  /** True to make missing measurements. */
+  /** True to measure the devices for which no measurements are stored. */
   readonly measure: boolean;
   /** Called with each line of progress. */
   readonly report: (line: string) => void;
@@ -567,13 +598,17 @@ export interface DeviceChoice {
 
 /** Options of {@link EngineFactory.checkModel}. */
 export interface ModelCheck extends Pick<EngineOptions, 'modelPath' | 'maxModelLen' | 'device'> {
-  /** False if only config.json exists so far, without weights. @default true */
+  /**
+   * True if the folder contains weights; false if it only contains config.json so far.
+   * @default true
+   */
   readonly weights?: boolean;
 }
 
 /**
- * Key in `EngineError.details` of an engine whose server was restarted, or may have been, and
- * has lost all unsaved state. The training run then opens the engine again and continues from its last checkpoint.
+ * Key in `EngineError.details`. It is set if the engine's server was restarted, or may have been,
+ * and all unsaved state is lost. The training run then opens the engine again and continues from
+ * its last checkpoint.
  */
 export const serverRestartedKey = 'restarted';
 

@@ -1,6 +1,6 @@
 /**
- * Converts errors to plain data and back, so that they keep class, code, details and causes when
- * they cross threads.
+ * Converts errors to plain data and back, so that errors from other threads keep their class, code,
+ * details and causes.
  */
 import {
   BufferError,
@@ -104,9 +104,9 @@ function plainCopy(value: unknown): unknown {
 }
 
 /**
- * Restores the error that {@link toErrorRecord} recorded, with its original stack. An error keeps
- * its class if this package defines the class, and becomes a `Foreign` otherwise. If the record of
- * a `Foreign` error has no code, the message begins with the original name of the error.
+ * Restores the error that {@link toErrorRecord} recorded, with its original stack. An error whose
+ * class this package defines has the same class again; any other error becomes a `Foreign`. If such
+ * an error had no code, its message begins with the original name of the error.
  */
 export function reviveError(record: ErrorRecord, Foreign: typeof TrinityError): TrinityError {
   const cause = record.cause && reviveError(record.cause, Foreign);

@@ -59,9 +59,9 @@ export class WorkflowError extends TrinityError {}
 export class RewardError extends TrinityError {}
 /**
  * An environment, or the server or process behind it, failed. Such a failure does not depend on the
- * policy, so the rollout is retried. If retries fail too, the rollout is counted but not trained
- * on. If an action broke the environment, `details.step` is the number of the step, and
- * `details.action` is a number that is the same for equal actions.
+ * policy, so the rollout is retried. If the retries fail too, the rollout is counted but not
+ * trained on. If an action broke the environment, `details.step` is the number of the step, and
+ * `details.action` is a hash of the action.
  */
 export class EnvironmentError extends TrinityError {
   override readonly retryable: boolean = true;
@@ -215,7 +215,10 @@ function inspect(value: object): string {
   }
 }
 
-/** Calls `work`. An error that is not a {@link TrinityError} is converted by `wrap` and thrown. */
+/**
+ * Calls `work`. If it throws an error other than a {@link TrinityError}, throws the error that
+ * `wrap` returns for it.
+ */
 export async function boundary<T>(
   wrap: (cause: unknown) => TrinityError,
   work: () => T | Promise<T>,

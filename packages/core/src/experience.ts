@@ -6,7 +6,7 @@ import type { Metrics } from './metrics.js';
 type TruncateStatus = 'prompt_truncated' | 'response_truncated';
 
 /**
- * One model call inside an experience that holds several calls. `start` and `end` count response
+ * One model call in an experience that contains several. `start` and `end` are indices of response
  * tokens; `end` is exclusive.
  */
 export interface CallSpan {
@@ -42,7 +42,7 @@ export interface Experience {
    * Version of the weights that sampled the response; the oldest version if `spans` has several.
    */
   readonly policyVersion: number;
-  /** Sampling temperature that `logprobs` refer to. */
+  /** Sampling temperature at which `logprobs` were computed. */
   readonly temperature: number;
   readonly reward?: number;
   /** Reward per token. Algorithms that read token rewards ignore `reward`. [R] */
@@ -51,7 +51,7 @@ export interface Experience {
   readonly advantages?: Float32Array;
   /** Target of the critic at each response token. [R] */
   readonly returns?: Float32Array;
-  /** Log-probabilities of a teacher, for distillation. [R] */
+  /** Log-probability of each response token under a teacher model, for distillation. [R] */
   readonly teacherLogprobs?: Float32Array;
   /**
    * The model calls, if the experience holds several. They are in order and do not overlap, and
@@ -285,7 +285,7 @@ function misaligned({ eid }: Pick<Experience, 'eid'>, field: string, what: strin
 }
 
 /**
- * Returns true for a demonstration, which the policy did not sample and which `info.is_expert`
- * marks. The mark is set where demonstrations are mixed with rollouts.
+ * Returns true for a demonstration that the policy did not sample, according to `info.is_expert`.
+ * This mark is set where demonstrations are mixed with rollouts.
  */
 export const isExpert = ({ info }: Experience): boolean => info['is_expert'] === true;

@@ -1,6 +1,6 @@
 /**
- * Creates folders atomically: filled under a temporary name next to the final path, and renamed
- * when complete.
+ * Creates folders atomically: a folder is filled under a temporary name next to its final path, and
+ * renamed once it is complete.
  */
 import { mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';

@@ -1,4 +1,7 @@
-/** Templates with `{{name}}`, as promptfoo writes them in prompts and assertions. */
+/**
+ * Fills templates with placeholders such as `{{name}}`, in the syntax of promptfoo's prompts and
+ * assertions.
+ */
 import { isTree, type Tree } from './merge-trees.js';
 
 /** A placeholder in a template. */
@@ -6,16 +9,16 @@ export interface TemplatePlace {
   /** The placeholder as written in the template, with its braces. */
   readonly whole: string;
   readonly name: string;
-  /** The row's value for the placeholder; undefined if the row has none. */
+  /** Value that the row has for the placeholder; undefined if it has none. */
   readonly value: unknown;
   /** The value as text: an object as JSON, a list as its items with commas between them. */
   readonly text: string;
 }
 
 /**
- * Replaces each `{{name}}` and `{{name.part}}` of a string, or of the strings of a list, with the
- * result of `write`. Values of other types are returned unchanged. A key that contains a dot takes
- * precedence over a path.
+ * Replaces each `{{name}}` and `{{name.part}}` with the result of `write`, in a string or in all
+ * strings of a list. Returns values of other types unchanged. `name.part` is the key with this name
+ * if the row has one, otherwise a path.
  */
 export function fillTemplate<T>(template: T, row: Tree, write: (place: TemplatePlace) => string): T;
 export function fillTemplate(

@@ -1,4 +1,4 @@
-/** Interface to rollouts that wait for rewards from outside the process. */
+/** Interface of the store for rollouts whose rewards come from outside the process. */
 import type { Experience } from './experience.js';
 
 export interface PendingRun {
@@ -35,7 +35,7 @@ export type RewardReceipt = 'stored' | 'unknown' | 'scored' | 'late' | 'unusable
 export interface LateRewards {
   /** Stores the reward of a rollout. Storing the same reward again changes nothing. */
   readonly score: (run: string, reward: number) => RewardReceipt;
-  /** Returns the rollouts without a reward, in order. */
+  /** Returns the rollouts that still have no reward, in order. */
   waiting(): readonly Pick<PendingRun, 'run' | 'deadline'>[];
   /** Adds groups. Their rollouts accept rewards only after {@link commit}. */
   add(groups: readonly PendingGroup[]): void;
@@ -44,10 +44,10 @@ export interface LateRewards {
    */
   due(now: number): readonly PendingGroup[];
   /**
-   * Makes the groups of explore steps up to `step` accept rewards if `waiting` lists their task
-   * keys, and closes the others. Deletes the groups of later steps, because those steps are
-   * repeated. Call `commit` after the explorer's state was stored, and again after the state was
-   * read.
+   * Lets the groups of explore steps up to `step` accept rewards if `waiting` lists their task
+   * keys, and closes the other groups of these steps. Deletes the groups of later steps, because
+   * these steps will be repeated. Must be called after the explorer's state was stored, and again
+   * after the state was read.
    */
   commit(step: number, waiting: readonly string[]): void;
   close(): Promise<void>;

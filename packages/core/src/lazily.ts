@@ -8,7 +8,7 @@ export interface Lazy<T> {
   readonly opened: () => Promise<T | undefined>;
 }
 
-/** Opens a value when it is first needed. Keeps the value, but never a failure to open it. */
+/** Opens a value when it is first needed, and keeps it. A failure is not kept. */
 export function lazily<T>(open: () => Promise<T>): Lazy<T> {
   let attempt: Promise<T> | undefined;
   return {

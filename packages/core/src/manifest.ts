@@ -61,10 +61,11 @@ export async function writeManifest(
 }
 
 /**
- * Reads a manifest. Returns undefined if the folder has no manifest. Also returns undefined if the
- * folder does not have the name of a checkpoint and the file is not a manifest of Trinity.
+ * Reads a manifest. Returns undefined if there is no manifest. In a folder without the name of a
+ * checkpoint, a file in another format is assumed to belong to another program, and undefined is
+ * returned too.
  * @throws CheckpointError for a manifest that was changed, lists no files, or was written for
- * another step; in a checkpoint folder also for a manifest that cannot be read
+ * another step; in the folder of a checkpoint also for a manifest that cannot be read
  */
 export async function readManifest(directory: string): Promise<CheckpointManifest | undefined> {
   const file = path.join(directory, manifestFile);
@@ -86,7 +87,7 @@ export async function readManifest(directory: string): Promise<CheckpointManifes
 }
 
 /**
- * Compares each file that a manifest lists with its digest.
+ * Verifies each file that a manifest lists against its digest.
  * @throws CheckpointError naming the first file that is missing or differs
  */
 export async function verifyFolder(
@@ -111,8 +112,8 @@ export async function readStored(file: string): Promise<Buffer | undefined> {
 }
 
 /**
- * Compares a file of a model folder with its digest, if a manifest lists the file. Takes about 0.7
- * s per gigabyte.
+ * Verifies a file of a model folder against its digest, if a manifest lists the file. Takes about
+ * 0.7 s per gigabyte.
  * @throws CheckpointError if the file is missing or differs from its digest
  */
 export async function verifyStored(file: string, digest: Digest = digestIfThere): Promise<void> {

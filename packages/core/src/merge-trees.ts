@@ -6,7 +6,8 @@ export const isTree = (value: unknown): value is Tree =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Merges `over` into a copy of `base`, key by key. Lists and other values are replaced, not merged.
+ * Returns a copy of `base` into which `over` is merged, key by key. Only objects are merged: lists
+ * and other values of `over` replace those of `base`.
  */
 export function mergeTrees(base: Tree, over: Tree): Tree {
   const merged = Object.entries(over).map(([key, value]) => {

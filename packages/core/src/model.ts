@@ -42,8 +42,9 @@ export interface ToolDefinition {
     readonly parameters?: Readonly<Record<string, unknown>>;
   };
   /**
-   * The JSON text of `parameters`, if JavaScript would print one of its numbers differently. Chat
-   * templates must print `1.0` as it was written, but `JSON.parse` converts it to 1.
+   * The JSON text of `parameters`. Present if JavaScript would print one of its numbers
+   * differently: `JSON.parse` turns `1.0` into 1, but chat templates must print it as it was
+   * written.
    */
   readonly parametersSource?: string;
 }
@@ -84,9 +85,9 @@ export interface ChatResponse {
    */
   readonly policyVersion: number;
   /**
-   * Versions of the weights from which the response tokens were sampled, if the weights changed
-   * during the response.
-   * @default `policyVersion` for all tokens
+   * Versions of the weights from which the response tokens were sampled. Present if the weights
+   * changed during the response.
+   * @default undefined: `policyVersion` for all tokens
    */
   readonly versions?: readonly VersionSpan[];
   readonly temperature: number;
@@ -141,11 +142,11 @@ export interface RolloutModel<Client = unknown> {
    * the tokenizer is available only to the remote service that runs the model.
    */
   readonly vocabulary: Vocabulary | undefined;
-  /** Returns a client of the `openai` package. This model serves and records the client's calls. */
+  /** Returns a client of the `openai` package. Its calls go to this model and are recorded. */
   openaiClient(): Client;
   /**
-   * Returns one experience per recorded call and choice, in the order of the calls. `eid.step`
-   * numbers the calls.
+   * Returns one experience per recorded choice, in the order of the calls. `eid.step` is the number
+   * of the call.
    * @param options.clear true to empty the history. @default true
    */
   extractExperiencesFromHistory(options?: { readonly clear?: boolean }): readonly Experience[];

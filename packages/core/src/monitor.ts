@@ -1,11 +1,14 @@
-/** Interfaces of monitors: consumers of metrics. */
+/** Interfaces of monitors, which receive the metrics of a training run. */
 import type { Metrics } from './metrics.js';
 
 export type MetricRole = 'explorer' | 'trainer' | 'bench';
 
 export interface MetricRecord {
   readonly role: MetricRole;
-  /** Explore step for the explorer, train step for the trainer, checkpoint step for bench. */
+  /**
+   * Explore step for the explorer, train step for the trainer; for bench, the train step of the
+   * checkpoint.
+   */
   readonly step: number;
   readonly metrics: Metrics;
 }

@@ -1,7 +1,7 @@
 /**
- * Requirements that a workflow, reward function, environment or monitor declares. `trinity config
- * check`, `trinity debug` and the start of a training run verify the requirements, so that a
- * training run does not fail at its first task.
+ * Requirements of a workflow, reward function, environment or monitor. They are checked by `trinity
+ * config check`, by `trinity debug`, and when a training run starts, so that a missing requirement
+ * is found before the first task.
  */
 export interface Needs {
   /**

@@ -6,7 +6,7 @@ export interface Closable {
 
 /** A stack of resources that are opened one after the other and closed together. */
 export interface ResourceStack extends Closable {
-  /** Adds and returns `resource`, which is then closed with the stack. */
+  /** Adds `resource` to the stack, and returns it. The resource is closed with the stack. */
   use<T extends Closable>(resource: T): T;
   /**
    * Closes the resources in reverse order. If some cannot be closed, closes the others and then

@@ -1,12 +1,12 @@
-/** Detects models that accept images or sounds, and finds the text model that they contain. */
+/** Detects models that accept images or audio, and finds the text model that they contain. */
 
-/** Keys of `config.json` that describe the encoder of images or sounds. */
+/** Keys of `config.json` that describe an encoder of images or audio. */
 const keys = ['vision_config', 'audio_config', 'visual', 'mm_vision_tower', 'img_processor'];
 
 type Config = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the key of `config.json` that describes an encoder of images or sounds, or undefined if
+ * Returns the key of `config.json` that describes an encoder of images or audio, or undefined if
  * there is none.
  */
 export function otherInput(config: unknown): string | undefined {
@@ -14,7 +14,7 @@ export function otherInput(config: unknown): string | undefined {
   return keys.find((key) => found[key] !== undefined && found[key] !== null);
 }
 
-/** Keys at the top of `config.json` that also apply to the contained text model. */
+/** Top-level keys of `config.json` that also apply to the text model inside. */
 const sharedKeys = [
   'tie_word_embeddings',
   'bos_token_id',
@@ -26,7 +26,7 @@ const sharedKeys = [
 ];
 
 /**
- * Returns the `config.json` of the text model inside a model that accepts images or sounds. Returns
+ * Returns the `config.json` of the text model inside a model that accepts images or audio. Returns
  * undefined for other models, and if `text_config` or its `model_type` is missing.
  */
 export function textPart(config: unknown): Config | undefined {

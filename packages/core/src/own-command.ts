@@ -1,4 +1,4 @@
-/** Finds the form of the `trinity` command that the user can type. */
+/** Determines the `trinity` command as the user can type it, such as `pnpm exec trinity`. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 

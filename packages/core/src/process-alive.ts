@@ -30,8 +30,8 @@ export function killGroup(child: ChildProcess, signal: NodeJS.Signals | 0): bool
 }
 
 /**
- * Waits until the output of a child that has exited has been read, for at most a second, because a
- * process that has left its group may keep a pipe open. Then closes the pipes.
+ * Reads the remaining output of a child that has exited, and closes its pipes. Waits for at most a
+ * second, because a process that has left the process group of the child may keep a pipe open.
  */
 export async function readToEnd(child: ChildProcess): Promise<void> {
   // Without free file descriptors, a child that was not started has no `stdio`.

@@ -35,9 +35,10 @@ export function repeatedKey(json: string): RepeatedKey | undefined {
 }
 
 /**
- * Returns the end of the JSON string that begins at `at`, or -1 if it does not end. Searches for
- * quotes instead of reading every character, because a request may have megabytes in one string. A
- * regular expression that matches whole strings would exhaust the stack on long ones.
+ * Returns the index of the quote that ends the JSON string at `at`, or -1 if the string does not
+ * end. Searches for quotes instead of reading every character, because a request may have megabytes
+ * in one string. A regular expression that matches whole strings would exhaust the stack on long
+ * ones.
  */
 export function stringEnd(text: string, at: number): number {
   for (let i = text.indexOf('"', at + 1); i >= 0; i = text.indexOf('"', i + 1)) {

@@ -1,6 +1,6 @@
 /**
  * Replaces and removes folders that other programs may read. A folder is renamed before its files
- * are deleted, so that a killed process never leaves a part of it under its name.
+ * are deleted. Even if the process is killed, no incomplete folder has the original name.
  */
 import { rename, rm } from 'node:fs/promises';
 

@@ -1,7 +1,7 @@
 /**
- * Returns the pause that a `Retry-After` header requests, in ms. The header contains seconds or a
- * date. Without a valid header, or with a date in the past, the pause is 0: a client waits for the
- * longer of this and its own pause, so that no header removes its pause.
+ * Returns the pause in ms that a `Retry-After` header requests, in seconds or as a date. Returns 0
+ * without a valid header, and for a date in the past. Clients wait for at least their own pause, so
+ * a header cannot shorten it.
  * @param now milliseconds since 1970
  */
 export function retryAfterMs(header: string | null | undefined, now: number): number {

@@ -32,8 +32,8 @@ const longestText = 10_000_000;
  */
 export interface Returned {
   /**
-   * Creates the error for a value. `at` is inserted after "returned <value>", such as ` for
-   * "accuracy"`.
+   * Creates the error for a value that is not as expected.
+   * @param at text after "returned <value>" in the message, such as ` for "accuracy"`
    */
   readonly refuse: (value: unknown, expected: string, at?: string) => TrinityError;
   /** Returns `value` as a usable reward; `true` is 1 and `false` is 0. */
@@ -84,7 +84,7 @@ export function returnedBy(
     if (typeof number === 'number' && isUsableReward(number)) return number;
     throw refuse(value, `${usableReward}, or true or false`, at);
   };
-  /** Reads the own enumerable entries of an object once. */
+  /** Reads each own enumerable entry of an object once. */
   const entriesOf = (
     value: unknown,
     expected: string,

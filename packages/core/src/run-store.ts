@@ -1,7 +1,7 @@
 /**
  * Interface of the run store, which holds the state that the processes of one training run share.
- * One trainer and any number of explorers read and write it. Each call is one transaction. No call
- * holds a lock when it returns.
+ * One trainer and any number of explorers read and write it. Each call is one transaction, and
+ * holds no lock after it returns.
  */
 import type { JsonState } from './buffer.js';
 import type { Experience } from './experience.js';
@@ -40,9 +40,8 @@ export interface MemberState {
   /** Version of the weights that an explorer uses, or that the trainer published last. */
   readonly version: number;
   /**
-   * Explorer only: the explorer would immediately switch to weights that are newer than this
-   * version.
-   * @default no request for weights
+   * Explorer only: set while the explorer waits for weights that are newer than this version.
+   * @default undefined: the explorer does not wait for weights
    */
   readonly asksForNewerThan?: number;
   /** Additional information to display, such as rates and progress. */
@@ -115,7 +114,7 @@ export interface TaskResult {
 
 /** A batch in which every task has a result or was cut off. */
 export interface CompleteBatch {
-  /** Position in the order in which batches became complete, from 1. */
+  /** Position, from 1, in the order in which batches became complete. */
   readonly order: number;
   readonly batch: string;
   readonly step: number;
@@ -139,7 +138,7 @@ export interface BatchContents {
   readonly useCounts: ReadonlyMap<string, number>;
 }
 
-/** Experiences that one optimizer step has consumed. */
+/** Record of an optimizer step: the experiences that it consumed. */
 export interface TrainRecord {
   readonly trainStep: number;
   /** Uids of the experiences that the step trained on, in the order of the batch. */
@@ -147,8 +146,8 @@ export interface TrainRecord {
   /** Uids of `trained` that may be trained on again. @default empty */
   readonly kept?: readonly string[];
   /**
-   * Uids that will not be trained on, with the reason: `stale`, `filtered`, or `merged` into
-   * another experience.
+   * Uids of experiences that will not be trained on, with the reason: `stale`, `filtered`, or
+   * `merged` into another experience.
    */
   readonly discarded: readonly { readonly uid: string; readonly reason: string }[];
 }
@@ -192,7 +191,7 @@ export interface Delivery {
    * nats. Undefined if the probe was not scored, or the difference is not finite.
    */
   readonly difference: number | undefined;
-  /** Reason why the weights were refused. Undefined if the explorer uses them. */
+  /** Reason why the explorer refused the weights; undefined if it uses them. */
   readonly problem: string | undefined;
 }
 
@@ -215,7 +214,8 @@ export interface RunView {
   /** Tasks in progress, each with the explorer that holds it. */
   readonly leases: readonly (LeasedTask & { readonly explorer: string })[];
   /**
-   * Number of results that arrived after their task was leased to another explorer or was cut off.
+   * Number of results that were rejected because their task had been leased to another explorer or
+   * cut off.
    */
   readonly lateResults: number;
   readonly experiences: {
@@ -263,20 +263,20 @@ export interface RunStore {
   leave(member: Membership): Promise<void>;
 
   /**
-   * Plans the explore step after the last planned step, or adds evaluation batches to the last
-   * planned step. Batches that are already planned stay unchanged. Returns false if another worker
-   * has planned all batches, or if the step does not follow the last planned step. A repeated call
-   * returns true. An evaluation before the first explore step has step 0. Evaluations after the
-   * last explore step have a step of their own without exploration.
+   * Plans the next explore step, or adds evaluation batches to the last planned step. Batches that
+   * are already planned stay unchanged. Returns false if another worker has planned all batches, or
+   * if the step is not the next one. Repeating a successful call returns true. An evaluation before
+   * the first explore step has step 0. Evaluations after the last explore step form a step of their
+   * own without exploration.
    */
   plan(member: Membership, plan: ExplorePlan): Promise<boolean>;
   lastPlan(): Promise<Pick<ExplorePlan, 'step' | 'feed'> | undefined>;
   /**
-   * Leases up to `count` tasks of explore steps up to `maxStep`, oldest first: open tasks, and
-   * tasks of workers that have sent no heartbeat for the lease time. With `weights`, leases only
-   * tasks that were planned for this version, or for no version, and with `mayBeNewer` also tasks
-   * that were planned for older versions. A worker must make one call at a time, and only through
-   * the store with which it joined.
+   * Leases up to `count` tasks of explore steps up to `maxStep`, oldest first. Leases open tasks,
+   * and tasks of workers that have sent no heartbeat for the lease time. If `weights` is given,
+   * leases only tasks that were planned for this version or for no version; if `mayBeNewer` is
+   * true, also tasks that were planned for older versions. A worker must make one call at a time,
+   * and only through the store with which it joined.
    */
   leaseTasks(
     member: Membership,
@@ -295,9 +295,9 @@ export interface RunStore {
   releaseTask(member: Membership, task: LeasedTask): Promise<void>;
   countDoneTasks(batch: string): Promise<number>;
   /**
-   * Stops a batch from waiting for its unfinished tasks. Closes, without a result, the tasks that
-   * are not leased or whose explorer sends no heartbeats. Repeat the call to close tasks that meet
-   * this condition later.
+   * Stops a batch from waiting for unfinished tasks. Tasks that are not leased, or whose explorer
+   * sends no heartbeats, are closed without a result. The call must be repeated to close tasks to
+   * which this applies only later.
    */
   cutOffBatch(member: Membership, batch: string): Promise<void>;
   /**
@@ -317,8 +317,9 @@ export interface RunStore {
    */
   reward(runKey: string, value: number): Promise<RewardReceipt>;
   /**
-   * Returns the rewards that have arrived for the rollouts `waiting`, by run key. All other
-   * rollouts up to explore step `step` stop waiting, and their later rewards are `late`.
+   * Returns the rewards that have arrived for the rollouts `waiting`, keyed by run key. All other
+   * rollouts of explore steps up to `step` stop waiting: rewards that arrive for them later are
+   * `late`.
    */
   takeRewards(
     member: Membership,
@@ -336,16 +337,17 @@ export interface RunStore {
    */
   trainRecordsAfter(trainStep: number): Promise<readonly TrainRecord[]>;
   /**
-   * Deletes the experiences of complete batches whose experiences train steps up to `trainStep`
-   * have all consumed. Also deletes the records of these steps.
+   * Deletes the experiences of those complete batches that train steps up to `trainStep` have
+   * consumed completely. Also deletes the records of these steps.
    */
   prune(member: Membership, trainStep: number): Promise<void>;
 
   /**
-   * Publishes weights. A version can be published again if its digest is the same. Folders of later
-   * versions are then expected next to its folder, because the folder of a training run can be moved.
+   * Publishes weights. A version can be published again if its digest is the same. The weight
+   * folders of later versions are then looked for next to the folder of this version, because the
+   * folder of a training run may have been moved.
    * @param options `resumes`: true to forget later versions if the training run has ended or its
-   * final evaluation has begun, so that explorers take this one. @default false
+   * final evaluation has begun, so that explorers use this version. @default false
    */
   publishWeights(
     member: Membership,

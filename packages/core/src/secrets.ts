@@ -27,7 +27,8 @@ const secretLastWords: ReadonlySet<string> = new Set([
   'authorization',
 ]);
 /**
- * Matches names that continue after the secret word, such as `PRIVATE_KEY_PEM` and `apiKeyBase64`.
+ * Matches names in which the secret word is not the last one, such as `PRIVATE_KEY_PEM` and
+ * `apiKeyBase64`.
  */
 const secretPhrase = /(?:^|_)(?:private|api|access)_key(?:_|$)/;
 
@@ -56,7 +57,9 @@ export function isSecretName(name: string): boolean {
 const keyLooks =
   /\b(?:(?:sk-|sk_|rk_|ak_|hf_|ghp_|gho_|ghs_|github_pat_|glpat-|gsk_|npm_|pypi-|xox[abps]-)[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{16,})?|(?:AKIA|ASIA)[A-Z0-9]{16}\b|AIza[A-Za-z0-9_-]{30,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*)|(?<=\b(?:Bearer|Basic) )[^\s"',]+/g;
 
-/** Matches a private key in a text, complete or cut off, with real or escaped line breaks. */
+/**
+ * Matches a private key in PEM format, which may be cut off. Line breaks may be real or escaped.
+ */
 const pem =
   /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:[^-]|-(?!----))*(?:-----END [A-Z0-9 ]{0,40}-----)?/g;
 
@@ -98,8 +101,8 @@ function redactAssignments(text: string): string {
 }
 
 /**
- * Returns true for prose such as `api_key: expected a text`; false for a value such as
- * `api_key: 4f0c2a91`.
+ * Returns true if the text after `name: ` is prose, as in `api_key: expected a text`; false if it
+ * is a value, as in `api_key: 4f0c2a91`.
  */
 const isProse = (name: string, link: string, value: string): boolean =>
   link.startsWith(': ') && (proseNames.test(name) || value.length < 6 || !/[\d_+/=]/.test(value));
@@ -183,8 +186,8 @@ export function knowSecretsOf(env: Readonly<Record<string, string | undefined>>)
 }
 
 /**
- * Returns the name of an environment variable for a message, redacted unless it is written in
- * capitals, because it may be a key that was pasted in place of the name.
+ * Returns the name of an environment variable for use in a message. A name that is not in capitals
+ * is redacted, because a user may have pasted a key in place of the name.
  */
 export const shownVariable = (name: string): string =>
   /^[A-Z_][A-Z0-9_]*$/.test(name) ? name : redacted;
@@ -202,8 +205,8 @@ export function knowSecretHeaders(headers: Readonly<Record<string, string>>): vo
 }
 
 /**
- * Redacts every known secret, private keys, the password in `scheme://user:password@host`, text
- * that looks like a key, and the values of names such as `api_key`, also in base64. Runs in
+ * Redacts all known secrets, private keys, the password in `scheme://user:password@host`, text that
+ * looks like a key, and values after names such as `api_key`. Finds them in base64 too. Runs in
  * linear time.
  */
 export function redactText(text: string): string {

@@ -1,14 +1,12 @@
 /**
- * Operating-system locks on empty databases. A lock ends with the process that holds it, even if the
- * process is killed, and a new process with the same id does not inherit it.
+ * Locks that the operating system manages, on empty SQLite databases. When the process that holds a
+ * lock ends, even if it is killed, the lock is released; a new process with the same id does not
+ * inherit it.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { isBusy, openSqlite } from './sqlite.js';
 
-/**
- * Milliseconds to wait for a lock. A process that only checks if the lock is free also holds it for
- * a moment.
- */
+/** Milliseconds to wait for a lock. Checking whether a lock is free also holds it for a moment. */
 const lockWaitMs = 200;
 
 /**

@@ -19,7 +19,10 @@ interface Database {
 export const isBusy = (error: unknown): boolean =>
   error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === 5;
 
-/** Milliseconds for which the switch to a write-ahead log is retried, and between two attempts. */
+/**
+ * Milliseconds for which switching to a write-ahead log is retried, and milliseconds between two
+ * attempts.
+ */
 const [patienceMs, pauseMs] = [2000, 5];
 
 /**

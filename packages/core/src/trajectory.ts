@@ -40,13 +40,13 @@ export interface MergedCalls {
 }
 
 /**
- * Appends a call to an earlier call of the same rollout if the later prompt starts with exactly the
+ * Merges a call with an earlier call of the same rollout if its prompt starts with exactly the
  * tokens (prompt and response) of the earlier call. Tokens between the responses become context
  * (mask 0, log-probability 0). Every sampled token is trained on in exactly one sequence, so the
- * training signal does not change. If several calls continue one earlier call, only the first of
- * them is merged with it; the others contain it in their prompts. Merge after the advantages are
- * computed, because advantages are per token and are kept. Calls with different temperatures are
- * not merged.
+ * training signal does not change. If several calls continue the same earlier call, only the first
+ * of them is merged with it; the others contain its tokens in their prompts. Advantages must be
+ * computed before the merge, because they are per token and are kept. Calls with different
+ * temperatures are not merged.
  */
 export function mergeCalls(experiences: readonly Experience[]): MergedCalls {
   const counts: Record<string, number> = { merged: 0 };
@@ -137,8 +137,8 @@ function versionsOf(
 }
 
 /**
- * Returns `info.times` for the merged sequence: the start and end of each of its calls, if all
- * calls have times.
+ * Returns `info.times` for the merged sequence, that is, the start and end of each of its calls.
+ * Returns nothing if a call has no times.
  */
 function timesOf(chain: Chain): { readonly times?: readonly unknown[] } {
   const times = chain.map(({ info }) => info['times']);

@@ -13,15 +13,15 @@ export interface WaitLog {
 
 /**
  * Returns the cause of a wait, with a remedy. Returns undefined while the awaited process is
- * working: the log lines of the first half minute are then written to the log file only.
+ * working; the wait is then logged only to the file during its first half minute.
  */
 export type WaitCause = () => string | undefined | Promise<string | undefined>;
 
 /**
- * Logs that this process waits, first after five seconds, then at growing intervals of up to a
+ * Logs that this process waits: first after five seconds, then at growing intervals of up to a
  * minute.
  * @param what noun phrase after "Waiting for", or a function that returns it for each line
- * @param cause called for each line. @default no cause in addition to `what`
+ * @param cause returns the cause for each line. @default lines without a cause
  * @returns function to call when the wait is over
  */
 export function beginWait(

@@ -1,4 +1,7 @@
-/** Chooses between CPU and GPU from the result of a check. Results are stored for later calls. */
+/**
+ * Chooses between CPU and GPU for a model, based on a check that compares results and speed of the
+ * two devices. Stores the results of checks for later calls.
+ */
 import { describeError, InvariantError } from '@trinity-rft/core';
 import type { DeviceChoice, DeviceModel, DeviceQuestion } from '@trinity-rft/core/engine';
 
@@ -11,12 +14,12 @@ import { gpuModule } from './gpu-module.js';
 import { onnxOptions } from './engine-options.js';
 import { quantizedOptions } from './quantized/options.js';
 
-/** Settings of a check. Only tests override the defaults. */
+/** Settings of a device check. Only tests override the defaults. */
 export interface CheckSettings extends Pick<CheckRequest, 'cache' | 'size'> {
   readonly deadlineMs: number;
   /**
-   * Timeout for finding the GPU, in ms. Such a timeout is not stored as a result, because the key
-   * of a result contains the GPU.
+   * Timeout for finding the GPU, in ms. When it passes, no failure is stored, because the key of a
+   * stored result contains the GPU.
    */
   readonly findMs: number;
   /** Returns the URL of the module that runs graphs on the GPU; throws if it is not installed. */
@@ -57,7 +60,7 @@ const notMeasured =
 export interface MeasuredDevices extends DeviceReport {
   /** The device that `model.device: auto` uses from now on. */
   readonly choice: DeviceChoice;
-  /** Largest differences between GPU and CPU that are accepted. */
+  /** Maximum accepted differences between results of GPU and CPU. */
   readonly tolerances: typeof tolerances;
 }
 
@@ -65,13 +68,13 @@ export interface MeasuredDevices extends DeviceReport {
 export interface MeasureOptions {
   /** Model to measure. @default a small new model */
   readonly model?: DeviceModel;
-  /** Called with each line of progress. */
+  /** Callback that receives progress messages, one line each. */
   readonly report: (line: string) => void;
 }
 
 /**
- * Compares the results that this machine's GPU computes with those of the CPU, and then the
- * duration of a training step on both. Stores the outcome.
+ * Checks that this machine's GPU computes the same results as its CPU, within fixed tolerances, and
+ * then measures the duration of a training step on both. Stores the outcome.
  * @throws ConfigError if a package is missing; EngineError if there is no GPU, or the GPU cannot
  * run the model or fails
  */

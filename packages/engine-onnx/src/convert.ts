@@ -11,7 +11,7 @@ import { withStoredType } from './storage/model-folder.js';
 import { writeShards } from './storage/shards.js';
 import { withTemplate } from './storage/template.js';
 
-/** Number formats of safetensors, keyed by their names in config.json. */
+/** Data types of safetensors, keyed by their names in config.json. */
 const storedTypeNames = {
   float32: 'F32',
   bfloat16: 'BF16',
@@ -25,9 +25,12 @@ export interface ConvertModelOptions {
   readonly from: string;
   /** Folder to create; it may exist if it is empty. */
   readonly to: string;
-  /** Folder of a LoRA adapter, as PEFT writes it, to merge into the weights. */
+  /**
+   * Folder of a LoRA adapter in PEFT's format, which is merged into the weights.
+   * @default no adapter
+   */
   readonly adapter?: string;
-  /** Number format of the written weights. @default "float32" */
+  /** Data type of the written weights. @default "float32" */
   readonly dtype?: StoredTypeName;
   /**
    * Maximum size of a weight file in bytes; a larger tensor gets a separate file.
@@ -44,11 +47,11 @@ export interface ConvertedModel {
 }
 
 /**
- * Writes a copy of a model folder with another number format, other shards or a merged adapter. The
- * config, tokenizer and chat template are kept. During the conversion, all weights are in memory as
- * float32.
+ * Writes a copy of a model folder with a different data type, different shards or a merged adapter.
+ * The config, tokenizer and chat template are kept. During the conversion, all weights are in
+ * memory as float32.
  * @throws CheckpointError when the model or the adapter cannot be read, the adapter was trained on
- * another model, or a weight is too large for the format; ConfigError when `to` holds files
+ * another model, or a weight is too large for the data type; ConfigError when `to` contains files
  */
 export async function convertModel(options: ConvertModelOptions): Promise<ConvertedModel> {
   const { from, to, adapter, dtype = 'float32', shardBytes = Infinity } = options;

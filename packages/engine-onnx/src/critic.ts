@@ -1,5 +1,5 @@
 /**
- * The embedded critic: a separate model in a separate worker thread, with one value per
+ * The embedded critic: a value model in its own worker thread, which predicts one value per
  * position.
  */
 import { availableParallelism } from 'node:os';
@@ -15,20 +15,20 @@ import { startWorker } from './worker/start-worker.js';
 
 export interface OnnxCriticOptions {
   /**
-   * A Hugging Face model folder, or a GGUF file, of a family in `modelFamilies`. A language model
-   * gets a head of zeros, so that every value starts at 0; a model with a head of one label
-   * (`score.weight`) keeps its head.
+   * Path of a Hugging Face model folder or a GGUF file. The model's family must be one of
+   * `modelFamilies`. A language model gets a value head initialised to 0, so that every value
+   * starts at 0. A model whose head has a single label (`score.weight`) keeps that head.
    */
   readonly modelPath: string;
   /**
-   * Number of threads inside one operator; changes the last bits of results.
-   * @default the machine's cores, at most 8
+   * Number of threads per operator. The number affects the rounding of results.
+   * @default number of CPU cores, at most 8
    */
   readonly threads?: number;
   /**
    * Memory for the activations of one micro-batch, in bytes.
-   * @default 384 MiB; for activations and gradients, up to an eighth of the machine's memory where
-   * that is faster
+   * @default 384 MiB; a micro-batch may use up to an eighth of the machine's memory, for
+   * activations and gradients, where this makes training faster
    */
   readonly memoryBudgetBytes?: number;
   /** Logger of the critic. @default no logger */

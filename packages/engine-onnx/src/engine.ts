@@ -11,8 +11,8 @@ import { connectEngine } from './client/remote-engine.js';
 import { startWorker } from './worker/start-worker.js';
 
 /**
- * Opens a model folder in a worker thread; more threads for sampling start with the first request.
- * The process stays alive until the engine is closed.
+ * Opens a model folder in a worker thread. Additional threads for sampling start with the first
+ * request. The process stays alive until the engine is closed.
  * @throws CheckpointError when the folder cannot be used, EngineError when the options do not fit
  * the model or are outside their ranges
  */

@@ -9,8 +9,8 @@ import { checkModel } from './check-model.js';
 import { gpuModule } from './gpu-module.js';
 
 /**
- * The embedded engine, which configurations choose as `onnx`. ONNX Runtime is loaded in the worker
- * thread that `open` starts.
+ * Factory of the embedded engine, which a configuration selects with the name `onnx`. ONNX Runtime
+ * is loaded in the worker thread that `open` starts.
  */
 export const onnxEngine: EngineFactory = {
   name: 'onnx',

@@ -14,8 +14,8 @@ import type { ModelRecord } from './onnx/graph/record.js';
 const gpuPackage = '@trinity-rft/engine-webgpu';
 
 /**
- * Files from whose folders the package is resolved: the project's package.json, the running
- * program, and this file.
+ * Files whose folders are searched for the package, in this order: the project's package.json, the
+ * running program, and this file.
  */
 const places: readonly (() => string)[] = [
   () => path.resolve('package.json'),

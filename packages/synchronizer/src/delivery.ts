@@ -14,9 +14,9 @@ export interface Delivery {
   /** Called by the explorer. Switches to the newest weights. */
   adopt(): Promise<void>;
   /**
-   * Works in the background. Publishes weights that are due while the trainer waits for
-   * experiences. In the style `fully_async`, also switches the sampler to the newest weights. A
-   * failure rejects all waits of the gate and later calls of `publishIfDue`.
+   * Starts moving weights in the background. While the trainer waits for experiences, publishes
+   * weights that are due. In the style `fully_async`, also switches the sampler to the newest
+   * weights. A failure rejects all waits of the gate and later calls of `publishIfDue`.
    */
   moveSoon(): void;
   /**

@@ -73,7 +73,10 @@ function outcomeOf(updated: boolean, arrived: boolean, { state }: DrivenParts): 
 
 interface Turns extends Wanted {
   readonly turn: () => ExploreTurn;
-  /** Called at each deadline. Returns true if exploration may continue with the old weights. */
+  /**
+   * Called each time the deadline passes. Returns true if exploration may continue with the old
+   * weights.
+   */
   readonly mayGoOn: () => boolean;
 }
 

@@ -1,10 +1,10 @@
 /**
  * The style `fixed`, in which trainer and explorer synchronize after every few explore steps. At
- * this boundary, the explorer waits until the trainer has consumed all earlier experiences, except
- * those of the last `syncOffset` steps, and takes the trainer's weights at that moment. Before the
- * boundary, the trainer receives no later experiences. The weights that an explore step uses
- * therefore depend neither on the speed of the two sides nor on the number of train steps per
- * explore step. A resumed training run has the same boundaries.
+ * such a boundary, the explorer waits until the trainer has consumed all earlier experiences,
+ * except those of the last `syncOffset` steps, and then takes the trainer's current weights. Until
+ * then, these and all later experiences are withheld from the trainer. The weights that an explore
+ * step uses therefore depend neither on the speed of the two sides nor on the number of train steps
+ * per explore step. A resumed training run has the same boundaries.
  */
 import { isBoundary, type Weights } from './rules/settings.js';
 import { hasNewerWeights, type Style, type SyncParts, type SyncResult } from './sync-parts.js';

@@ -6,7 +6,7 @@ import { type Clock, CancelledError, SyncError } from '@trinity-rft/core';
 
 interface WaitOptions {
   /**
-   * Noun phrase for messages that names the awaited event, such as "new weights from the trainer".
+   * Noun phrase that names the awaited event in messages, such as "new weights from the trainer".
    */
   readonly what: string;
   readonly timeoutMs: number;

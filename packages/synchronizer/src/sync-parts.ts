@@ -5,12 +5,12 @@ import type { DrivenRules } from './rules/explore.js';
 import type { SyncRules, Weights } from './rules/settings.js';
 
 /**
- * Settings of the synchronization. Field names are those of the configuration's section
- * `synchronizer`, in camelCase.
+ * Settings of the synchronization. Field names are the camelCase forms of those in the
+ * configuration's section `synchronizer`.
  */
 export interface SynchronizerSettings extends SyncRules {
   /**
-   * Maximum milliseconds that the explorer waits for the trainer. After that, a warning is logged,
+   * Maximum time that the explorer waits for the trainer, in ms. After that, a warning is logged,
    * and exploration continues with the old weights until the next synchronization point, unless
    * `max_staleness` forbids it.
    */
@@ -35,8 +35,8 @@ export interface SynchronizerOptions {
   readonly settings: SynchronizerSettings;
   readonly transport: WeightTransport;
   /**
-   * Returns true if the trainer waits for experiences that do not exist yet. Called only while the
-   * trainer waits.
+   * Returns true if the remaining experiences are too few for a train step, so that the trainer
+   * waits for new ones. Called only while the trainer waits.
    */
   readonly starved: () => boolean;
   /**
@@ -67,12 +67,14 @@ export interface SyncResult {
  */
 export interface SyncState {
   trainStep: number;
-  /** Version that the explorer uses, or used when the training run was stopped. */
+  /** Version that the explorer uses, or that it last used before the training run was stopped. */
   explorerVersion: number;
   published: Weights;
   /** Weights that the sampler has. */
   inUse: Weights;
-  /** Explore step that the next synchronization point follows. Used only by the style `fixed`. */
+  /**
+   * Explore step after which the next synchronization point lies. Used only by the style `fixed`.
+   */
   boundary: number;
   /** The last synchronization point that the explorer has passed. Not used by the style `fixed`. */
   lastSyncPoint: number;
@@ -111,10 +113,10 @@ export interface Style {
   close(): Promise<void>;
 }
 
-/** Admission of explore steps in styles without synchronization points. */
+/** Controls when explore steps may begin in styles without synchronization points. */
 export interface Streaming {
   mayBegin(step: number): boolean;
-  /** Resolves when explore step `step` may begin. */
+  /** Resolves as soon as explore step `step` may begin. */
   whenItMay(step: number, signal?: AbortSignal): Promise<void>;
 }
 

@@ -15,12 +15,15 @@ import {
 /** Progress of the trainer and the explorer at the start. */
 interface SyncStart {
   /**
-   * Number of train steps done, which is the version of the trainer's and the sampler's weights.
+   * Number of train steps done. It is also the version of the weights that trainer and sampler
+   * start with.
    */
   readonly trainStep: number;
   /** Version that the explorer last used. */
   readonly explorerVersion: number;
-  /** Explore step that the next synchronization point follows. Used only by the style `fixed`. */
+  /**
+   * Explore step after which the next synchronization point lies. Used only by the style `fixed`.
+   */
   readonly boundary: number;
   /** The last explore step whose experiences are stored. @default 0 */
   readonly storedUpTo?: number;
@@ -54,7 +57,7 @@ export interface Synchronizer {
   exploreStepStored(step: number): void;
   /** Called by the trainer after each train step. Publishes weights if they are due. */
   trainStepDone(step: number, signal?: AbortSignal): Promise<void>;
-  /** Called by the trainer before and after it waits for experiences. */
+  /** Called by the trainer with true before it waits for experiences, and with false afterwards. */
   setTrainerWaiting(waiting: boolean): void;
   trainerStopped(): void;
   /**
@@ -67,8 +70,8 @@ export interface Synchronizer {
 }
 
 /**
- * Creates the synchronizer for the style of `options.settings`, which decides when explorer and
- * trainer wait for each other.
+ * Creates a synchronizer. The style in `options.settings` determines when explorer and trainer wait
+ * for each other.
  */
 export function createSynchronizer(options: SynchronizerOptions): Synchronizer {
   const { settings, transport } = options;

@@ -3,38 +3,39 @@ import { ConfigError } from '@trinity-rft/core';
 import type { OptimizerOptions } from '@trinity-rft/core/engine';
 
 /**
- * Schedule of the learning rate. Field names are those of the configuration's optimizer section, in
- * camelCase.
+ * Schedule of the learning rate. Field names are the camelCase forms of those in the
+ * configuration's optimizer section.
  */
 export interface ScheduleSettings {
   /** Peak learning rate. */
   readonly lr: number;
   readonly lrSchedulerType: 'constant' | 'cosine';
   /**
-   * Number of train steps in which the rate rises linearly. @default `lrWarmupStepsRatio` of all
-   * train steps
+   * Number of train steps in which the rate rises linearly.
+   * @default `lrWarmupStepsRatio` times the number of all train steps
    */
   readonly lrWarmupSteps?: number;
-  /** Warm-up steps as a share of all train steps. @default 0 */
+  /** Warm-up steps as a fraction of all train steps. @default 0 */
   readonly lrWarmupStepsRatio?: number;
-  /** Floor of the learning rate, as a share of `lr`. @default 0 */
+  /** Minimum learning rate, as a fraction of `lr`. @default 0 */
   readonly minLrRatio?: number;
 }
 
 /**
- * Optimizer settings of a model. Field names are those of the configuration's optimizer section, in
- * camelCase.
+ * Optimizer settings of a model. Field names are the camelCase forms of those in the
+ * configuration's optimizer section.
  */
 export interface OptimizerSettings
   extends ScheduleSettings, Pick<OptimizerOptions, 'betas' | 'weightDecay' | 'clipGradNorm'> {}
 
 /**
  * Returns the learning rate of train step `step` (1, 2, …) of `totalSteps`. With step s, W warm-up
- * steps, N total steps and floor ρ, the peak is multiplied by ρ + (1 - ρ) s / W for s < W. After
- * that, it is multiplied by 1 (constant) or by max(ρ, ρ + (1 - ρ) ½ (1 + cos(π min(1, (s - W) /
- * max(1, N - W))))) (cosine). This is as in Trinity-RFT's Tinker trainer, except that a constant
- * schedule without warm-up ignores ρ. verl and `constant_with_warmup` of transformers give step s
- * the factor (s - 1) / W: their first step has rate 0, and they reach the peak one step later.
+ * steps, N total steps and minimum ratio ρ, the peak rate is multiplied by ρ + (1 - ρ) s / W for s
+ * < W. After that, it is multiplied by 1 (constant) or by max(ρ, ρ + (1 - ρ) ½ (1 + cos(π min(1, (s
+ * - W) / max(1, N - W))))) (cosine). Trinity-RFT's Tinker trainer uses the same formula, except
+ * that here a constant schedule without warm-up ignores ρ. In verl and in `constant_with_warmup` of
+ * transformers, the factor of step s is (s - 1) / W: their first step has rate 0, and they reach
+ * the peak one step later.
  */
 export function learningRateAt(
   step: number,
@@ -67,7 +68,7 @@ export function optimizerAt(
 
 /**
  * Checks that the learning rate of every train step can be computed.
- * @param section path of the settings in the configuration, for the error message
+ * @param section path of the optimizer settings in the configuration, for the error message
  * @throws ConfigError if the schedule depends on the total number of train steps, and that number
  * is unknown
  */

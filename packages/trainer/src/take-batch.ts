@@ -6,7 +6,7 @@ export interface TakeBatchOptions {
   readonly source: ExperienceSource;
   readonly trainBatchSize: number;
   readonly filter?: (step: number) => TakeFilter;
-  /** Milliseconds between two warnings. */
+  /** Time between two warnings, in ms. */
   readonly maxReadTimeoutMs: number;
   readonly sync?: { setTrainerWaiting(waiting: boolean): void };
   readonly runtime: Pick<Runtime, 'clock' | 'logger'>;

@@ -32,19 +32,19 @@ export interface TrainSync {
 }
 
 /**
- * Settings of a trainer. Field names are those of the configuration's section `trainer`, in
- * camelCase.
+ * Settings of a trainer. Field names are the camelCase forms of those in the configuration's
+ * section `trainer`.
  */
 export interface TrainerSettings {
   /** Maximum number of train steps. @default no limit */
   readonly totalSteps?: number;
-  /** Number of train steps between checkpoints. @default one checkpoint at the end */
+  /** Number of train steps between checkpoints. @default undefined: one checkpoint at the end */
   readonly saveInterval?: number;
-  /** Number of newest checkpoints to keep. @default all checkpoints */
+  /** Number of checkpoints to keep, the newest ones. @default undefined: all checkpoints */
   readonly maxCheckpointsToKeep?: number;
   /**
-   * Selects which adapter checkpoints also contain the whole model, with the adapters merged into
-   * it.
+   * Determines which adapter checkpoints also contain the whole model, with the adapters merged
+   * into it.
    * @default "last"
    */
   readonly saveHfCheckpoint?: 'last' | 'always' | 'never';
@@ -67,21 +67,24 @@ export interface TrainerOptions {
   readonly optimizer: OptimizerSettings;
   /**
    * Size of a batch, in the unit of `filter`. With Infinity, a batch consists of all experiences
-   * that `filter` allows at once, which are whole explore steps.
+   * that `filter` currently allows, which are always whole explore steps.
    */
   readonly trainBatchSize: number;
-  /** Number of rollouts per task, to count groups that a batch splits. @default 1 */
+  /**
+   * Number of rollouts per task, from which groups that are split between batches are counted.
+   * @default 1
+   */
   readonly repeatTimes?: number;
   /** See {@link TrainStepOptions.isLive}. */
   readonly isLive?: boolean;
   /**
-   * Maximum length of a response in tokens, to count responses that were truncated.
-   * @default no truncation metric
+   * Maximum length of a response in tokens, from which truncated responses are counted.
+   * @default undefined: truncated responses are not counted
    */
   readonly maxResponseTokens?: number;
   /**
-   * Total number of train steps of the stage, for learning rate schedules.
-   * @default unknown
+   * Total number of train steps of the stage, on which learning rate schedules may depend.
+   * @default undefined: the number is unknown
    */
   readonly expectedSteps?: number;
 
@@ -96,12 +99,13 @@ export interface TrainerOptions {
    */
   readonly filter?: (step: number) => TakeFilter;
   /**
-   * State in the checkpoint that the models were loaded from. @default the state of a new trainer
+   * Trainer state from the checkpoint of which the models were loaded.
+   * @default the initial state of a trainer
    */
   readonly state?: TrainerState;
   /** Existing folder in which the checkpoint folders are created. */
   readonly jobDirectory: string;
-  /** Milliseconds between warnings while the trainer waits for experiences. */
+  /** Time between warnings while the trainer waits for experiences, in ms. */
   readonly maxReadTimeoutMs: number;
   readonly sync?: TrainSync;
   /** Called after each checkpoint is written. */
@@ -148,13 +152,14 @@ export function createTrainer(options: TrainerOptions): Trainer {
 
 interface Progress {
   /**
-   * Number of finished train steps. A step counts as soon as its update is done, even if saving the
-   * checkpoint fails.
+   * Number of finished train steps. A step is counted as soon as its update is done, even if saving
+   * the checkpoint fails.
    */
   step: number;
   state: TrainerState;
   /**
-   * Metrics of writing the last checkpoint. They are reported with the metrics of the next step.
+   * Metrics of writing the last checkpoint. They are reported together with the metrics of the next
+   * step.
    */
   saveMetrics: Metrics;
 }

@@ -1,41 +1,42 @@
-/** Creates a workflow around an agent of any framework, for all adapters. */
+/** Creates a workflow from an agent of any framework. The adapters for the frameworks use it. */
 import type { ArgsSchema } from '@trinity-rft/core';
 import { defineWorkflow, type AnyArgs } from './definition/define.js';
 import { requirePrompt } from './definition/require-prompt.js';
 import type { WorkflowContext, WorkflowDefinition, WorkflowOutput } from './definition/types.js';
 import { scoreOutcome, type AgentOutcome } from './scoring/agent-outcome.js';
 
-/** Context of a workflow, with the question of its task. */
+/** Context of a workflow, with the prompt of its task as text. */
 export interface AgentContext extends WorkflowContext {
   /** The task's prompt. */
   readonly question: string;
 }
 
 /**
- * Options of an adapter's workflow. `Context` is the context that the adapter passes to the agent.
+ * Options of a workflow that runs an agent. `Context` is the context that the framework's adapter
+ * passes to the agent.
  */
 export interface AgentWorkflowOptions<Context, Args = AnyArgs> {
   /** Name of the workflow, for `default_workflow_type` in configurations. */
   readonly name: string;
   /**
    * Schema of `workflow_args`, in zod or another library that supports Standard Schema.
-   * @default no check of the arguments
+   * @default undefined: arguments are not checked
    */
   readonly args?: ArgsSchema<Args>;
-  /** Reward of rollouts that end with a mistake of the model. @default 0 */
+  /** Reward of a rollout in which a mistake of the model made the agent fail. @default 0 */
   readonly faultReward?: number;
   /**
-   * Executes the agent. Returns an answer, which the task's reward function scores, or the score
-   * itself. Undefined is treated as an empty answer.
+   * Runs the agent. Returns its answer, which the task's reward function scores, or a score.
+   * Undefined counts as an empty answer.
    */
   readonly run: (context: Context, args: Args) => Promise<string | undefined | WorkflowOutput>;
 }
 
 /**
- * Creates a workflow. Its metric `model_fault` is 1 for rollouts that end with a mistake of the
- * model, else 0.
- * @param play executes the agent, by calling `runAgent` with the fields that the adapter adds to
- * the context
+ * Creates a workflow that runs an agent and scores its answer. Its metric `model_fault` is 1 for a
+ * rollout in which a mistake of the model made the agent fail, else 0.
+ * @param play runs the agent: calls `runAgent` with the fields that the adapter adds to the
+ * context, and returns the outcome
  * @throws ConfigError for an invalid name
  */
 export function agentWorkflow<Context extends AgentContext, Args>(

@@ -1,4 +1,4 @@
-/** Exports for packages of this repository only. This interface is not stable. */
+/** Exports for packages of this repository only. They may change without notice. */
 export { type EndpointAddress, createAgentEndpoint } from './definition/agent-endpoint.js';
 export { PartialGroupError } from './definition/partial-group-error.js';
 export { isRewardDefinition, isWorkflowDefinition } from './definition/define.js';

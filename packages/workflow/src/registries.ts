@@ -67,15 +67,15 @@ const simple = {
 const prompt = { prompt: true } as const;
 const rubric = { columns: ['rubric'], readRow: (task: Task) => void readRubric(task) };
 const graded = { prompt: true, truth: true } as const;
-/** Fixed texts of the format that workflows whose rows are whole conversations do not read. */
+/** Settings of `format` that are ignored by workflows whose rows contain whole conversations. */
 const unread = ['systemPrompt', 'systemPromptKey', 'replyPrefix'] as const;
 const agent = { ...graded, unread: ['replyPrefix'] } as const;
 const judged = { prompt: true, auxiliaryModel: 'judge' } as const;
 const taught = { prompt: true, auxiliaryModel: 'teacher' } as const;
 
 /**
- * Built-in workflows, under the names of Trinity-RFT. The names of asynchronous variants denote the
- * same workflows, because every workflow here is asynchronous.
+ * Built-in workflows, under their names in Trinity-RFT. The names of Trinity-RFT's asynchronous
+ * variants are registered too, for the same workflows, because every workflow here is asynchronous.
  */
 const builtIn: readonly WorkflowDefinition[] = [
   ...named(['simple_workflow', 'async_simple_workflow'], simple),
@@ -184,8 +184,8 @@ function named<Args>(
 }
 
 /**
- * Creates the registry of the built-in workflows and `own`.
- * @param extend replaces a built-in definition with an extended one.
+ * Creates a registry with the built-in workflows and those in `own`.
+ * @param extend called with each built-in definition; returns the definition to register instead.
  * @default no change
  * @throws ConfigError for duplicate names
  */
@@ -200,7 +200,7 @@ export function createWorkflowRegistry(
 }
 
 /**
- * Creates the registry of the built-in reward functions and `own`.
+ * Creates a registry with the built-in reward functions and those in `own`.
  * @throws ConfigError for duplicate names
  */
 export function createRewardRegistry(

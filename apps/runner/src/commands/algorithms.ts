@@ -33,9 +33,9 @@ export const addAlgorithms: AddCommand = (program, { exitWith, write }) =>
     );
 
 /**
- * Returns the algorithms and parts with this name. `grpo`, for example, is both an algorithm and an
- * advantage function.
- * @throws ConfigError if there is none
+ * Returns the algorithm and the parts with this name; several can have the same. `grpo`, for
+ * example, is both an algorithm and an advantage function.
+ * @throws ConfigError if the name is unknown
  */
 function named({ presets, parts }: AlgorithmReference, name: string): AlgorithmReference {
   const hasName = (each: { readonly name: string }): boolean => each.name === name;

@@ -1,4 +1,7 @@
-/** `trinity config check | schema | plan`: checks and plans a configuration without a run. */
+/**
+ * `trinity config check | schema | plan`: checks a configuration, or shows what a run would do,
+ * without starting one.
+ */
 import { text } from 'node:stream/consumers';
 import type { ConfigProblem, LoadedConfig } from '@trinity-rft/config';
 import type { CheckedFiles, ModelDownloads } from '@trinity-rft/launcher';
@@ -78,7 +81,7 @@ interface Answer {
 }
 
 interface Planned extends Answer {
-  /** Human-readable plan. */
+  /** The plan as text for people. */
   readonly plan: string;
   readonly jobDirectory: string;
 }
@@ -96,15 +99,15 @@ async function planOf(file: string, given: PluginOptions, stdin?: string): Promi
   };
 }
 
-/** Creates a problem that has no position in the file. */
+/** Creates a problem that belongs to the file as a whole, not to a line. */
 const outsideOf = (file: string, message: string): ConfigProblem => ({
   ...{ file, line: 0, column: 0, key: '' },
   message,
 });
 
 /**
- * Writes the result as one line of JSON, including errors with their positions. Returns the exit
- * code of the command.
+ * Calls `work` and writes its result as one line of JSON. If `work` throws, writes the errors with
+ * their positions in the same form. Returns the exit code of the command.
  */
 async function answerAsJson(
   file: string,
@@ -133,7 +136,7 @@ interface Checked extends Answer {
   readonly devices: readonly string[];
 }
 
-/** Milliseconds after which `config plan` gives up on a hub that does not respond. */
+/** Time in ms without data from the hub after which `config plan` gives up. */
 const longestSilence = 15_000;
 
 async function downloads({ config }: LoadedConfig): Promise<ModelDownloads> {

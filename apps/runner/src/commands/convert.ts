@@ -1,6 +1,5 @@
 /**
- * `trinity convert`: writes a model in another number format, in shards, or with its adapter
- * merged.
+ * `trinity convert`: writes a model in another data type, in shards, or with its adapter merged.
  */
 import type { StoredTypeName } from '@trinity-rft/engine-onnx';
 import type { AddCommand } from '../shared/command.js';

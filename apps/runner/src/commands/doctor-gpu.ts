@@ -45,8 +45,8 @@ export const addDoctorGpu = (doctor: Command, { exitWith, write }: CommandContex
     );
 
 /**
- * Measures the GPU and the CPU with the model of a configuration, or with a small new model. Writes
- * progress to standard error.
+ * Measures the GPU and the CPU with the model of a configuration, or with a small model with random
+ * weights. Writes progress to standard error.
  */
 async function measure(named: string | undefined, given: GpuArguments): Promise<MeasuredDevices> {
   const report = (line: string): void => void process.stderr.write(`${line}\n`);

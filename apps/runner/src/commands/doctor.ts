@@ -1,6 +1,6 @@
 /**
- * `trinity doctor`: diagnoses a run with rules that examine its files. Parent of `trinity doctor
- * gpu`.
+ * `trinity doctor`: applies the diagnosis rules to the files of a run. Parent command of `trinity
+ * doctor gpu`.
  */
 import { jsonText, type AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';

@@ -89,7 +89,9 @@ async function runFile(
   return summary.interrupted ? exitCodes.interrupted : exitCodes.done;
 }
 
-/** Command-line values that override those in the file, wherever the file is read. */
+/**
+ * Returns the overrides from the command line. They replace values of the file wherever it is read.
+ */
 function overridesOf({ mode, explorerName, explorers }: RunArguments) {
   return {
     overrides: {
@@ -104,7 +106,10 @@ function overridesOf({ mode, explorerName, explorers }: RunArguments) {
 }
 
 interface Supervised {
-  /** Number of explorer processes to start; 0 if this process does everything. */
+  /**
+   * Number of explorer processes that the supervisor starts; 0 if this process does everything
+   * itself.
+   */
   readonly explorers: number;
   readonly runName: string;
 }

@@ -1,4 +1,6 @@
-/** `trinity status` and `trinity why`: state of a run's processes, and the cause of a stall. */
+/**
+ * `trinity status` and `trinity why`: show the state of a run's processes, and why the run stalls.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jsonText, type AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';

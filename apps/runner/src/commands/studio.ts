@@ -18,7 +18,10 @@ interface StudioArguments {
 }
 
 interface ViewArguments extends PluginOptions, StudioArguments {
-  /** Folder of the model whose tokenizer decodes the records. @default found automatically */
+  /**
+   * Folder of the model whose tokenizer decodes the recorded tokens.
+   * @default a model folder of the run that has a tokenizer
+   */
   readonly tokenizer?: string;
 }
 

@@ -16,7 +16,7 @@ export interface CommandContext {
 }
 
 /**
- * Function that declares a command with its options. The action of the command imports packages
- * that take long to load, so that other commands start without them.
+ * Declares a command with its options. Packages that take long to load are imported only in the
+ * action of the command that needs them, so that other commands start quickly.
  */
 export type AddCommand = (program: Command, context: CommandContext) => void;

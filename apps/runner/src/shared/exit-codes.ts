@@ -20,8 +20,8 @@ export interface Failure {
 }
 
 /**
- * Returns the exit code and the message for an error. If the user cannot fix the error, the message
- * includes its causes.
+ * Returns the exit code and the message for an error. The message includes the causes, unless the
+ * user must fix the error.
  */
 export function toFailure(error: unknown): Failure {
   if (error instanceof ConfigError || error instanceof TaskError)

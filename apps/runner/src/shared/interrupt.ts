@@ -26,7 +26,7 @@ export async function interruptible<T>(
 }
 
 /**
- * Like {@link interruptible}, but for work without partial results.
+ * Calls `work` as {@link interruptible} does, for work that leaves no partial results.
  * @returns undefined if the work was stopped
  */
 export function stoppable<T>(
@@ -42,8 +42,9 @@ export function stoppable<T>(
 }
 
 /**
- * Resolves at the first Ctrl-C; a second one ends the process.
- * @param engineFailed signal of an engine; if it aborts, the promise rejects with its reason
+ * Resolves at the first Ctrl-C. A second Ctrl-C ends the process.
+ * @param engineFailed signal that aborts if the engine fails; the promise then rejects with its
+ * reason
  */
 export function untilInterrupted(engineFailed?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -28,8 +28,8 @@ export const withPlugins = (command: Command): Command =>
     );
 
 /**
- * Returns the plugins from the command line and the directories in `TRINITY_PLUGIN_DIRS`, as
- * Trinity-RFT does.
+ * Returns the plugins from the command line, and those in the directories that
+ * `TRINITY_PLUGIN_DIRS` lists. Trinity-RFT has the same variable.
  */
 export const pluginsOf = ({
   plugin,

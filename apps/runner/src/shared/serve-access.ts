@@ -1,4 +1,4 @@
-/** Key that clients of a served model must send, and messages with the server's URL and key. */
+/** Key of a server for models, and messages that show its URL and key. */
 import type { ServeOptions, Terminal } from '@trinity-rft/launcher';
 import { invalid } from './arguments.js';
 
@@ -12,8 +12,8 @@ const keyVariable = 'TRINITY_SERVE_KEY';
 export const serveKey = (): string | undefined => keyIn(keyVariable);
 
 /**
- * Returns a message that shows the server's key, or names the environment variable if the user
- * chose the key (`chosen`).
+ * Returns a message with the server's key. If the user chose the key (`chosen`), the message names
+ * the environment variable instead.
  */
 export const shownKey = (chosen: string | undefined, key: string): string =>
   chosen === undefined

@@ -6,10 +6,10 @@
 export const serverFlags: readonly string[] = ['--max-semi-space-size=4', '--v8-pool-size=1'];
 
 /**
- * Replaces this process with one that has the flags and the same process id, so that signals, exit
- * codes and open streams are preserved. Keeps flags that are already set, also in `NODE_OPTIONS`. A
- * no-op if Node.js cannot replace the process (on Windows, or before 22.15), or if a parent process
- * has an IPC channel to this process.
+ * Restarts this process with the flags that are missing, under the same process id, so that
+ * signals, exit codes and open streams are preserved. Flags that are already set, also in
+ * `NODE_OPTIONS`, keep their values. A no-op if Node.js cannot replace the process (on Windows, or
+ * before 22.15), or if a parent process has an IPC channel to this process.
  */
 export function restartWithServerFlags(): void {
   const given = [...process.execArgv, ...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/)];
@@ -25,8 +25,8 @@ export function restartWithServerFlags(): void {
 }
 
 /**
- * Returns the program and first arguments that start this program in another process, without
- * {@link serverFlags}: the process may compute.
+ * Returns the program and first arguments that start this program in another process. Omits {@link
+ * serverFlags}, which would slow down a process that computes.
  */
 export const ownCommand = (): readonly [string, ...string[]] => [
   process.execPath,

@@ -52,13 +52,13 @@ async function addressOf({ stdout }: ChildProcess): Promise<string | undefined> 
   return undefined;
 }
 
-/** Programs that open a URL, by platform; other desktops have `xdg-open`. */
+/** Program that opens a URL on each platform. Platforms that are not listed have `xdg-open`. */
 const openers: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>> = {
   darwin: ['open'],
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** Opens the URL in a browser, if there is one. The URL is also on the terminal. */
+/** Opens the URL in a browser. Ignores failures, because the terminal shows the URL too. */
 function openBrowser(url: string): void {
   const { DISPLAY, WAYLAND_DISPLAY } = process.env;
   const opener = openers[process.platform] ?? ((DISPLAY ?? WAYLAND_DISPLAY) ? ['xdg-open'] : []);

@@ -41,8 +41,8 @@ export interface ChildEnd {
 }
 
 /**
- * Maximum number of consecutive restarts of a process that runs for at most {@link healthyMs} each
- * time.
+ * Maximum number of consecutive restarts. A process that has run for longer than {@link healthyMs}
+ * starts a new count.
  */
 const maxRestarts = 5;
 const healthyMs = 60_000;

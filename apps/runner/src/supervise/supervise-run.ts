@@ -14,7 +14,10 @@ export interface SuperviseOptions extends PluginOptions {
   readonly acceptChangedFiles?: boolean;
 }
 
-/** Milliseconds that explorers have to notice the end of the trainer before they are stopped. */
+/**
+ * Time in ms in which explorers can notice that the trainer has ended. After that, they are
+ * stopped.
+ */
 const graceMs = 30_000;
 
 /**

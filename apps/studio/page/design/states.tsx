@@ -1,4 +1,4 @@
-/** Placeholders for a page's content: empty, loading, failed. */
+/** Placeholders for content that is empty, is loading, or failed to load. */
 import { Inbox, TriangleAlert, type IconNode } from 'lucide';
 import type { ComponentChildren } from 'preact';
 import { words } from '../words/frame.js';
@@ -8,7 +8,7 @@ import { Icon } from './icon.js';
 interface EmptyProps {
   readonly icon?: IconNode;
   readonly title: string;
-  /** Next step for the user. */
+  /** Sentence that says what the user can do next. */
   readonly text?: string;
   /** Command for the next step. */
   readonly command?: string;

@@ -52,8 +52,8 @@ function merged(
 }
 
 /**
- * Returns the place. If it names no run, adds the run that was the last to change when the page was
- * opened.
+ * Returns the place with a run. If it names none, this is the run that had changed most recently
+ * when the page was opened.
  */
 export function useChosen(place: Place, runs: Live['runs']): Place {
   const [first, setFirst] = useState<string>();

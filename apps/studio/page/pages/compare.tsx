@@ -189,8 +189,9 @@ const isShown = (name: string, search: string): boolean =>
     : name.toLowerCase().includes(search.toLowerCase());
 
 /**
- * Interval of a metric. Evaluations record their interval; for other metrics, the server computes
- * an interval from the latest values. Empty if the latest value is not finite.
+ * Returns the interval of a metric. For evaluations this is the recorded interval; for other
+ * metrics, one that the server computes from the latest values. Returns an interval of nulls if the
+ * latest value is not finite, and undefined if the run does not have the metric.
  */
 function intervalOf(metric: MetricInfo, { metrics }: RunMetrics): Interval | undefined {
   const named = (name: string) =>

@@ -106,7 +106,7 @@ function Shown({ run, rollouts }: { readonly run: string; readonly rollouts: Fil
 const isFilter = (filter: Filter): boolean =>
   filter.ids === undefined || Object.keys(filter).length > 1;
 
-/** Query of the rollouts page that corresponds to the filter. */
+/** Converts the filter of a finding to the query of the rollouts page. */
 const filterOf = (filter: Filter) =>
   Object.fromEntries(
     Object.entries(filter)

@@ -1,4 +1,7 @@
-/** All metrics of the chosen runs as small charts in groups, or one metric at full width. */
+/**
+ * Page of metrics. Shows all metrics of the chosen runs as groups of small charts, or one metric at
+ * full width.
+ */
 import type { MetricInfo } from '@trinity-rft/inspect/studio/interface';
 import { ChartLine } from 'lucide';
 import { useMemo, useState } from 'preact/hooks';
@@ -83,8 +86,8 @@ interface Group {
 }
 
 /**
- * Groups metrics. Pinned metrics and key metrics come first and are expanded, followed by groups by
- * meaning.
+ * Groups metrics by topic. Pinned metrics and key metrics form the first two groups, which are
+ * expanded.
  */
 function groupsOf(
   metrics: readonly MetricInfo[],

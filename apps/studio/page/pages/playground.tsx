@@ -1,4 +1,7 @@
-/** Page with two models side by side: responses token by token, and feedback for products. */
+/**
+ * Playground page: two models side by side, with responses that appear token by token, and feedback
+ * for a product.
+ */
 import { MessagesSquare } from 'lucide';
 import { useEffect, useRef } from 'preact/hooks';
 import { Empty } from '../design/states.js';
@@ -111,6 +114,9 @@ export function Playground({ place, runs }: PageProps) {
   );
 }
 
-/** Run whose tasks are offered as prompts: the run of the last pane with a checkpoint. */
+/**
+ * Returns the run whose tasks are suggested as prompts: that of the last pane that shows a
+ * checkpoint.
+ */
 const runOf = (panes: readonly Pane[]): string | undefined =>
   panes.flatMap(({ source }) => (source.kind === 'checkpoint' ? source.run : [])).at(-1);

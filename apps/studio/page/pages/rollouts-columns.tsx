@@ -9,9 +9,12 @@ import { words } from '../words/rollouts.js';
 export type ColumnName = keyof typeof words.columns;
 
 interface Column {
-  /** Width in a CSS grid. */
+  /** Width of the column, as a track size of CSS grid. */
   readonly width: string;
-  /** Sort key in requests to the server. @default no sorting */
+  /**
+   * Sort key of the column in requests to the server.
+   * @default undefined: rollouts cannot be sorted by this column
+   */
   readonly sort?: string;
   readonly isNumber?: boolean;
   readonly cell: (rollout: Rollout) => ComponentChildren;
@@ -103,7 +106,9 @@ const isNarrow = (): boolean => matchMedia('(max-width: 48rem)').matches;
 export const isColumns = (value: unknown): value is readonly ColumnName[] =>
   Array.isArray(value) && value.length > 0 && value.every((name) => all.includes(name as never));
 
-/** Shown columns, in the order of the table. */
+/**
+ * Returns the columns that are shown, in the order of the table, and a function that changes them.
+ */
 export function useColumns(): [readonly ColumnName[], (names: readonly ColumnName[]) => void] {
   const [chosen, setChosen] = useStored<readonly ColumnName[]>(
     'trinity-studio-rollout-columns',

@@ -95,7 +95,7 @@ export function RolloutFilter({ run, filter, onFilter }: RolloutFilterProps) {
 
 interface Chip {
   readonly text: string;
-  /** Change of the query that removes the filter. */
+  /** Query parameters that are set when the user removes the filter. */
   readonly without: Place['query'];
 }
 
@@ -216,7 +216,10 @@ const Choice = ({ name, label, filter, options }: ChoiceProps) => (
   </label>
 );
 
-/** Names of tools that the rollouts called. The server reads all rollouts for the first request. */
+/**
+ * Returns the names of the tools that rollouts called. The first request makes the server read all
+ * rollouts.
+ */
 function useTools(run: string): readonly string[] {
   const [tools, setTools] = useState<readonly string[]>([]);
   useEffect(() => {

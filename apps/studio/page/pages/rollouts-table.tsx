@@ -19,7 +19,7 @@ interface RolloutTableProps {
   readonly columns: readonly ColumnName[];
   readonly filter: Place['query'];
   readonly chosen: number | undefined;
-  /** Set by the table to a function that opens the next or previous rollout. */
+  /** Object in which the table stores its function for opening the next or previous rollout. */
   readonly step: { current: Step };
   readonly onChoose: (id: number) => void;
   readonly onFilter: (changed: Place['query']) => void;
@@ -148,9 +148,15 @@ interface ListState {
   readonly asked: Set<number>;
   /** Numbers of the pages in view. */
   wanted: readonly number[];
-  /** Increased when the list is reset; responses from earlier rounds are ignored. */
+  /**
+   * Counter that is increased when the list is reset. Responses to requests from before the reset
+   * are ignored.
+   */
   round: number;
-  /** Newest row at the time of the first response; 0 before that. All pages end at this row. */
+  /**
+   * Id of the newest row when the first response arrived; 0 before that. The list ends at this row,
+   * so that pages stay consistent.
+   */
   upTo: number;
   timer?: ReturnType<typeof setTimeout>;
 }

@@ -1,4 +1,7 @@
-/** Views with filters, order and columns, saved in this browser; and the choice of columns. */
+/**
+ * Saved views, which consist of filters, an order and columns, and are stored in this browser; and
+ * the choice of columns.
+ */
 import { Bookmark, Columns3, X } from 'lucide';
 import { Icon } from '../design/icon.js';
 import { toast } from '../design/toast.js';

@@ -17,8 +17,8 @@ const beside = new Set(['rollout', 'view', 'kind']);
 const evaluations = '/evaluations';
 
 /**
- * Returns the run to show and the training run that it belongs to. A training run's evaluations are
- * stored as a separate run, and the page can switch between the two.
+ * Returns the run whose rollouts are shown, and the training run that it belongs to. The
+ * evaluations of a training run are a separate run, and the user can switch between the two.
  */
 function sourcesOf(id: string, kind: string | undefined) {
   const training = id.endsWith(evaluations) ? id.slice(0, -evaluations.length) : id;

@@ -1,4 +1,4 @@
-/** Page of waits between processes: graph, wait chains, table. */
+/** Page that shows which process waits for which: as a graph, as wait chains and as a table. */
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { TitleRow } from '../design/title-row.js';
 import type { Processes as Status } from '../../src/control/interface/index.js';
@@ -89,8 +89,8 @@ function Live({ status }: { readonly status: Status }) {
 }
 
 /**
- * Describes the causes of the waits, without waiting times, so that screen readers repeat the text
- * only when the causes change.
+ * Describes the causes of the waits. The text contains no waiting times, so screen readers only
+ * repeat it when the causes change.
  */
 function verdict({ chains, endedAt }: Status): string {
   if (chains.length === 0) return endedAt === undefined ? words.none : words.ended(endedAt);

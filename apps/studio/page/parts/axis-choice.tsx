@@ -1,4 +1,4 @@
-/** Choice of the curves' x axis, kept in the URL. */
+/** Selects the x axis of curves. The choice is stored in the URL. */
 import { axisOf } from '../metrics.js';
 import { addressOf, type Place } from '../place.js';
 import { words as curves } from '../words/metrics.js';

@@ -1,4 +1,7 @@
-/** Values of a chart, as uPlot draws them: null leaves a gap, undefined is skipped. */
+/**
+ * Converts curves to the data that uPlot draws. In this data, null is a gap; undefined is skipped
+ * without a gap.
+ */
 import type { Curve } from '@trinity-rft/inspect/studio/interface';
 import uPlot from 'uplot';
 import { words } from '../words/metrics.js';
@@ -6,8 +9,8 @@ import { words } from '../words/metrics.js';
 type Values = readonly (number | null)[];
 
 /**
- * Lines to draw for a curve, by name. If values are smoothed, the recorded values are drawn behind
- * the smoothed line in a pale colour.
+ * Returns the lines to draw for a curve, keyed by the end of their names in the legend. If the
+ * curve is smoothed, the recorded values are drawn too, in a pale colour behind the smoothed line.
  */
 export function linesOf({ values, smoothed, low, high }: Curve): Readonly<Record<string, Values>> {
   const lines: Readonly<Record<string, Values | undefined>> = {
@@ -21,12 +24,15 @@ export function linesOf({ values, smoothed, low, high }: Curve): Readonly<Record
   );
 }
 
-/** `JoinNullMode.NULL_EXPAND` of uPlot: a gap also spans the adjacent positions of other curves. */
+/**
+ * Value of uPlot's `JoinNullMode.NULL_EXPAND`. With it, a gap extends over neighbouring positions
+ * at which only other curves have values.
+ */
 const expandGaps = 2;
 
 /**
- * Positions and lines of all curves. Values that are not finite leave gaps; values that a log scale
- * cannot show are skipped.
+ * Returns the x positions and the lines of all curves. Values that are not finite become gaps. On a
+ * log scale, values that are not positive are skipped.
  */
 export function dataOf(
   curves: readonly { readonly curve: Curve }[],

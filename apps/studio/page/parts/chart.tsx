@@ -22,8 +22,8 @@ export interface ChartProps {
   readonly xLabel: string;
   readonly label: string;
   /**
-   * Called with the zoomed range; undefined for the whole axis.
-   * @default no callback: a small chart without interaction
+   * Called with the range to which the user has zoomed; undefined for the whole axis.
+   * @default no callback: the chart is small and cannot be zoomed
    */
   readonly onZoom?: (range: Range | undefined) => void;
   /** Receives the uPlot instance, so that the chart can be saved. */

@@ -1,4 +1,4 @@
-/** Events of the runs: choice of the drawn kinds, and a table of all events. */
+/** Events of the runs: a choice of the kinds to draw in charts, and a table of all events. */
 import type { Mark } from '@trinity-rft/inspect/studio/interface';
 import { useState } from 'preact/hooks';
 import { TitleRow } from '../design/title-row.js';

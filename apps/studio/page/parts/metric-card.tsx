@@ -22,7 +22,10 @@ interface MetricCardProps {
   readonly isLog?: boolean;
   readonly isPinned?: boolean;
   readonly onPin?: (key: string) => void;
-  /** Reports the card's problem to the page, because many cards can have the same one. */
+  /**
+   * Reports a problem of the card to the page. The page shows equal problems of several cards only
+   * once.
+   */
   readonly onProblem: OnProblem;
 }
 

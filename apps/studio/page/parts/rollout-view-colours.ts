@@ -1,4 +1,4 @@
-/** Colourings of tokens. */
+/** Ways to colour the tokens of a rollout. */
 import { words } from '../words/rollouts.js';
 import { heatOfChance, heatOfSign } from './heat.js';
 import type { ScoredCall, ScoredSegment } from './rollout-view-scores.js';
@@ -66,10 +66,13 @@ export function scaleOf(calls: readonly ScoredCall[]): Scale {
 }
 
 const trained = 'hsl(210 80% 50%)';
-/** Differences of log-probabilities, in nats, from which tokens are shown in full colour. */
+/** Absolute differences of log-probabilities, in nats, at which tokens have the full colour. */
 const farApart = { teacher: 2, ratio: Math.LN2 } as const;
 
-/** Colour of a token; undefined if the value for the colouring is missing or neutral. */
+/**
+ * Returns the colour of a token; undefined if the token has no value for this colouring, or if the
+ * value is neutral.
+ */
 export function heatOf(numbers: TokenNumbers, colour: Colour, scale: Scale): string | undefined {
   return heats[colour](numbers, scale);
 }

@@ -144,7 +144,10 @@ function keyOf(segment: ScoredSegment, i: number): string {
   return `${key} ${i}`;
 }
 
-/** Selects tokens by keys or clicks, and shows their recorded numbers. */
+/**
+ * Lets the user select tokens by keys or clicks, and shows the recorded numbers of the selected
+ * token.
+ */
 function useInspector(tokens: readonly SampledToken[]) {
   const region = useRef<HTMLDivElement>(null);
   const [place, setPlace] = useState<number>();
@@ -198,7 +201,10 @@ interface Paint {
   readonly scale: Scale;
   /** Index of each sampled token among all sampled tokens, by {@link keyOf}. */
   readonly numbered: ReadonlyMap<string, number>;
-  /** Policy versions of the segments at which the version changes within a call. */
+  /**
+   * Segments in which the policy version differs from that of the segment before in the same call,
+   * with their version.
+   */
   readonly changed: ReadonlyMap<ScoredSegment, number>;
 }
 
@@ -288,7 +294,10 @@ function Beginning({ call, earlier }: Omit<CallViewProps, 'paint'>) {
   );
 }
 
-/** Speaker of a piece: the role that the template names, otherwise sampled or context. */
+/**
+ * Returns the speaker of a piece: the role that the template names; if it names none, whether the
+ * model sampled the piece or it is context.
+ */
 function speakerOf(piece: Piece | undefined): string | undefined {
   if (!piece) return undefined;
   const known: Readonly<Record<string, string>> = words.roles;

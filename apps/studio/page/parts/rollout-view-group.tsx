@@ -55,7 +55,7 @@ const textOf = ({ calls }: Attempt): string => JSON.stringify(calls.map(({ text 
 interface AttemptViewProps {
   readonly attempt: Attempt;
   readonly badge: string | undefined;
-  /** Number of an attempt with the same text that is shown earlier. */
+  /** Number of the earlier attempt with the same text; undefined if there is none. */
   readonly same: number | undefined;
   readonly onOpen: (row: number) => void;
 }

@@ -62,7 +62,10 @@ interface Answer {
   readonly text: string;
 }
 
-/** Response of this rollout, then the best and the worst response of each explore step. */
+/**
+ * Returns the responses to choose from: that of this rollout, then the best and the worst of each
+ * explore step.
+ */
 function answersOf(times: TaskHistory['times'], { answer, reward }: Trace): readonly Answer[] {
   const own = { key: 'own', label: words.own(numberText(reward)), text: answer };
   const others = times.flatMap(({ batch, policyVersion, best, worst }) => {

@@ -2,7 +2,7 @@
 import { textBlocks, type BlockKind, type TextBlock } from '@trinity-rft/inspect/studio/interface';
 import type { ScoredCall, ScoredSegment } from './rollout-view-scores.js';
 
-/** Tokens of one segment within one block. */
+/** Range of consecutive tokens that belong to the same segment and to the same block. */
 export interface Stretch {
   readonly segment: ScoredSegment;
   /** Index of the stretch's first token within the segment. */
@@ -13,7 +13,7 @@ export interface Stretch {
 
 export interface Piece {
   readonly kind: BlockKind;
-  /** Role as the template writes it. */
+  /** Role that the template names; undefined if it names none. */
   readonly role: string | undefined;
   /** True if the model sampled at least one token of the piece. */
   readonly sampled: boolean;
@@ -60,8 +60,8 @@ interface Draft {
 }
 
 /**
- * True if a segment continues the piece. Without a role, context and sampled tokens are separate
- * pieces.
+ * Returns true if the segment's tokens in block `next` continue the piece. If the template names no
+ * role, context and sampled tokens are separate pieces.
  */
 function continues({ block, stretches }: Draft, next: TextBlock, segment: ScoredSegment): boolean {
   const isSame = block === next;

@@ -15,12 +15,14 @@ interface Entry {
   /** Seconds from the start of the rollout; undefined if they were not recorded. */
   readonly start: number | undefined;
   readonly seconds: number | undefined;
-  /** Row of the turn. */
+  /** Row of the store that contains the turn. */
   readonly id: number;
   readonly problem?: string | undefined;
 }
 
-/** Minimum seconds between two turns for which the time is shown even without a tool call. */
+/**
+ * Minimum duration, in seconds, of a gap between turns that is shown although no tool was called.
+ */
 const shortest = 0.05;
 
 interface TimelineViewProps extends Trace {

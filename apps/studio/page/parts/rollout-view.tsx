@@ -133,7 +133,7 @@ interface PanelProps {
   readonly row: number;
   readonly shown: (typeof tabs)[number];
   readonly trace: Trace;
-  /** Row of the turn to scroll to. */
+  /** Row of the turn to scroll to; undefined for no scrolling. */
   readonly turn: number | undefined;
   readonly onOpen: (row: number) => void;
 }
@@ -168,7 +168,7 @@ interface AskedProps<T> {
   readonly view: (answer: T) => JSX.Element;
 }
 
-/** Loads `path` and shows the response with `view`. */
+/** Loads the data at `path`, and renders it with `view`. */
 function Asked<T>({ path, view }: AskedProps<T>) {
   const { answer, problem } = useAnswer<T>(path);
   if (problem !== undefined) return <Problem text={problem} />;

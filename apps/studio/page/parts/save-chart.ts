@@ -23,7 +23,7 @@ export async function savePng(plot: uPlot, title: string, name: string): Promise
 
 const space = 'http://www.w3.org/2000/svg';
 
-/** Saves the plot as SVG: axes with their numbers, curves, legend. */
+/** Saves the chart as SVG, with axes, tick labels, curves and legend. */
 export function saveSvg(plot: uPlot, title: string, name: string): void {
   const text = new XMLSerializer().serializeToString(svgOf(plot, title));
   saveBlob(new Blob([text], { type: 'image/svg+xml' }), `${name}.svg`);

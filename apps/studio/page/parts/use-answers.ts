@@ -66,7 +66,10 @@ interface Answer<T> {
   readonly problem: string | undefined;
 }
 
-/** Loads the response for a path, and reloads it while it contains `progress`. */
+/**
+ * Loads the response for a path. Reloads it as long as the response contains `progress`, because it
+ * is still incomplete.
+ */
 export function useAnswer<T>(path: string): Answer<T> {
   const { answers, problem } = useAnswers<T>([path], whileReading);
   return { answer: answers[0], problem };

@@ -9,7 +9,7 @@ import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact
 
 interface VirtualRow {
   readonly index: number;
-  /** Upper edge, in pixels from the upper edge of the list. */
+  /** Distance of the row from the top of the list, in pixels. */
   readonly start: number;
 }
 
@@ -25,8 +25,8 @@ export interface VirtualRows {
 }
 
 /**
- * Maximum height of the list in pixels. Browsers limit elements to 17 to 33 million pixels. Longer
- * lists are scrolled in larger steps.
+ * Maximum height of the list element in pixels. Browsers limit the height of elements to 17 to 33
+ * million pixels. In longer lists, scrolling by one pixel moves by more than one.
  */
 const tallest = 12_000_000;
 const overscan = 6;

@@ -18,14 +18,11 @@ import type { CallSyntax } from '../tool-call-parser/types.js';
 
 /** Constraint of a request on its response: JSON content, tool calls, or either. */
 export interface ResponseConstraint {
-  /**
-   * JSON format of the response's text.
-   * @default no constraint on the text
-   */
+  /** Required JSON format of the response's text. @default no constraint on the text */
   readonly json?: {
     readonly type: 'json_object' | 'json_schema';
     readonly schema?: JsonSchema;
-    /** Name of the request's field, for error messages. */
+    /** Name of the request's field that sets this format, for error messages. */
     readonly param: string;
   };
   /**
@@ -39,13 +36,19 @@ export interface ResponseConstraint {
 
 /** Properties of a model's output on which a grammar depends. */
 export interface WritingStyle {
-  /** `open` if the prompt ends inside reasoning; `may` if the response may begin with reasoning. */
+  /**
+   * `open` if the prompt ends inside reasoning; `may` if the response may begin with reasoning;
+   * `none` if neither is the case.
+   */
   readonly reasoning: 'none' | 'may' | 'open';
   /** Markers around reasoning. @default `<think>` and `</think>` */
   readonly thinkMarkers?: readonly [open: string, close: string];
   /** Syntax of tool calls; undefined if tool calls cannot be parsed or cannot be forced. */
   readonly call: CallSyntax | undefined;
-  /** Ids of the control tokens, keyed by their text. Plain text never contains these tokens. */
+  /**
+   * Ids of the control tokens, keyed by their text. Grammar rules for plain text do not match these
+   * tokens.
+   */
   readonly controlTokens: ReadonlyMap<string, number>;
 }
 
@@ -96,7 +99,7 @@ interface Builder {
   readonly grammar: GrammarBuilder;
   readonly schema: (schema: JsonSchema, path: string, type?: 'object') => number;
   /**
-   * Returns the rules without the alternatives that no string can complete.
+   * Returns the rules without the alternatives that match no finite string.
    * @throws ModelError 400 naming a schema that no value satisfies
    */
   readonly productive: () => TextGrammar['rules'];
@@ -134,7 +137,7 @@ function jsonRule(
   return type === 'json_object' ? anyObject(grammar) : anyValue(grammar);
 }
 
-/** Rule for one call of any of the tools. */
+/** Returns the rule for one call of any of the tools. */
 function callRule(
   { grammar, schema }: Builder,
   tools: readonly ToolDefinition[],

@@ -50,7 +50,8 @@ export interface ChatFormatOptions {
    */
   readonly toolPrompt?: string;
   /**
-   * Value of `enable_thinking` for prompts whose input sets none. @default chosen by the template
+   * Value of `enable_thinking` for prompts whose input does not set it.
+   * @default undefined: the template decides
    */
   readonly enableThinking?: boolean;
   /** Additional variables for the template (`chat_template_kwargs`). */
@@ -68,11 +69,12 @@ export interface ParsedTurn {
 
 export interface ReadTurnOptions {
   /**
-   * Tool definitions, or true, to parse tool calls; false to ignore them. The definitions give the
-   * types of arguments for call syntaxes without types, such as `qwen3_coder`.
+   * Tool definitions, or true, to parse tool calls; false to leave calls in the text. Some call
+   * syntaxes, such as `qwen3_coder`, do not show the types of arguments; the types are then taken
+   * from the definitions.
    */
   readonly tools: boolean | readonly ToolDefinition[];
-  /** Prompt of the turn, at whose end a think block may begin. */
+  /** Token ids of the turn's prompt, which is searched for a think block that begins at its end. */
   readonly promptIds?: Int32Array;
   /** Stop string that the last token completes; the text ends before it. */
   readonly stopString?: string;
@@ -82,8 +84,8 @@ export interface BeginTurnOptions extends Pick<ReadTurnOptions, 'tools'> {
   /** Stop strings; the text ends before the first occurrence of any. */
   readonly stops: readonly string[];
   /**
-   * True if the turn continues a plain prompt: reasoning is not parsed, and all special tokens are
-   * omitted.
+   * True if the prompt is plain text instead of a rendered conversation. Reasoning is then not
+   * parsed, and all special tokens are left out of the text.
    * @default false
    */
   readonly isPlain?: boolean;
@@ -96,8 +98,9 @@ export interface BeginTurnOptions extends Pick<ReadTurnOptions, 'tools'> {
 export interface ChatFormat {
   readonly tokenizer: Tokenizer;
   /**
-   * The token with which the template ends an assistant turn, if there is one, then the tokenizer's
-   * end tokens, and the stop tokens of the tool-call parser.
+   * Ids of the tokens that end a turn: first the special token that the template prints after an
+   * assistant message, if there is one, then the tokenizer's end tokens and the stop tokens of the
+   * tool-call parser.
    */
   readonly stopTokenIds: readonly number[];
   /** False if the chat template ignores tools; requests with tools are then refused. */
@@ -108,13 +111,15 @@ export interface ChatFormat {
    */
   readonly instructionRole: InstructionRole;
   /**
-   * The prompt as text, up to the position where the model begins to write. If a conversation ends
-   * with an assistant message without tool calls, the model continues that message.
+   * Renders the prompt as text, up to the position where the model begins to write. If a
+   * conversation ends with an assistant message without tool calls, the model continues that
+   * message.
    * @throws ModelError 400 when the template rejects the messages
    */
   render(input: PromptInput): string;
   /**
-   * A whole conversation as text, including the end of its last message, for supervised data.
+   * Renders a whole conversation as text, including the end of its last message, for supervised
+   * data.
    * @throws ModelError as {@link render}
    */
   renderWhole(input: PromptInput): string;
@@ -129,11 +134,11 @@ export interface ChatFormat {
    * @param promptIds prompt of the turn
    */
   beginTurn(promptIds: Int32Array, options: BeginTurnOptions): TurnReader;
-  /** An id for a tool call, in a format that the chat template accepts. */
+  /** Returns the id of a tool call, in a format that the chat template accepts. */
   toolCallId(place: CallPlace): string;
   /**
-   * The grammar that makes the response to `promptIds` satisfy the constraint; undefined if every
-   * response satisfies the constraint.
+   * Returns a grammar that restricts the response to `promptIds` to responses that satisfy the
+   * constraint; undefined if every response satisfies it.
    * @throws ModelError 400 naming the unsupported part of a schema
    */
   constrain(constraint: ResponseConstraint, promptIds: Int32Array): TextGrammar | undefined;
@@ -158,8 +163,8 @@ const isLong = ({ messages }: PromptInput): boolean =>
   messages.reduce((sum, { content }) => sum + content.length, 0) > cacheOptions.maxEntrySize;
 
 /**
- * Number of tokens at a prompt's end that are searched for a marker of reasoning: enough for a
- * marker with a token per byte, and white space after it.
+ * Number of tokens at the end of a prompt that are searched for a reasoning marker. It suffices
+ * even if the marker has one token per byte and white space follows.
  */
 const endLength = 64;
 
@@ -350,8 +355,8 @@ function parseTurn(whole: string, parsers: Parsers): ParsedTurn {
 }
 
 /**
- * Ids that end a turn: the first special token that the template prints after an assistant message,
- * then the tokenizer's end tokens, and the tokens in `others`.
+ * Returns the ids of tokens that end a turn: the first special token that the template prints after
+ * an assistant message, then the tokenizer's end tokens, and the tokens in `others`.
  */
 function stopIds(
   tokenizer: Tokenizer,
@@ -377,12 +382,12 @@ function attempt<T>(work: () => T): T | undefined {
   }
 }
 
-/** Ids of the special tokens, except those that parsers need. */
+/** Returns the ids of the special tokens, except the tokens in `visible`. */
 function idsWithoutText(tokenizer: Tokenizer, visible: readonly string[]): Set<number> {
   const kept = new Set(idsOf(tokenizer, visible));
   return new Set([...tokenizer.specialTokenIds].filter((id) => !kept.has(id)));
 }
 
-/** Ids of `tokens`, without tokens that are not in the vocabulary. */
+/** Returns the ids of `tokens`, without tokens that are not in the vocabulary. */
 const idsOf = (tokenizer: Tokenizer, tokens: readonly string[] = []): readonly number[] =>
   tokens.map((token) => tokenizer.tokenToId(token)).filter((id) => id !== undefined);

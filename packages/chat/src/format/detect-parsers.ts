@@ -9,8 +9,9 @@ import { toolCallParsers } from '../tool-call-parser/table.js';
 type ToolCallParserName = keyof typeof toolCallParsers;
 
 /**
- * Strings by which chat templates are recognised, with the parser to use. These templates describe
- * calls in a syntax that differs from what the models write.
+ * Strings in the source of chat templates that describe a call syntax to the model, each with the
+ * parser for this syntax. They are checked first, because such templates may print earlier calls in
+ * another syntax.
  */
 const described: readonly (readonly [string, ToolCallParserName])[] = [
   ['functools[', 'phi4_mini_json'],
@@ -34,7 +35,10 @@ const byTokens: readonly (readonly [readonly string[], ToolCallParserName])[] = 
   [['<|python_start|>', '<|python_end|>'], 'pythonic'],
 ];
 
-/** Name of the tool-call parser; undefined if neither template nor vocabulary shows the syntax. */
+/**
+ * Returns the name of the tool-call parser that fits a model; undefined if neither the template nor
+ * the vocabulary reveals the call syntax.
+ */
 export function detectToolCallParser(
   template: ChatTemplate,
   tokenizer: Tokenizer,
@@ -60,7 +64,10 @@ const probeTool: ToolDefinition = {
   },
 };
 
-/** Rendering of a conversation with a tool call; empty if the template rejects the conversation. */
+/**
+ * Renders a conversation with a tool call. Returns an empty string if the template rejects the
+ * conversation.
+ */
 function printedCall(template: ChatTemplate): string {
   const messages: readonly NormalMessage[] = [
     { role: 'user', content: 'x' },
@@ -87,7 +94,10 @@ function readsProbe(name: ToolCallParserName, printed: string): boolean {
   );
 }
 
-/** Name of the reasoning parser; undefined if the template mentions no marker of reasoning. */
+/**
+ * Returns the name of the reasoning parser that fits a template; undefined if the template contains
+ * no known reasoning marker.
+ */
 export function detectReasoningParser({
   source,
 }: ChatTemplate): keyof typeof reasoningParsers | undefined {

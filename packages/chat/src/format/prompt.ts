@@ -13,7 +13,8 @@ export interface PromptInput {
 }
 
 /**
- * Private-use character that no template changes. It marks the position of a string in a rendering.
+ * Private-use character that templates print unchanged. Added to a message, it shows the position
+ * of the message in a rendering.
  */
 export const marker = '\uF8F0';
 
@@ -44,13 +45,13 @@ export function isPrefill(message: NormalMessage | undefined): message is Normal
   return message?.role === 'assistant' && message.tool_calls === undefined;
 }
 
-/** Key that is equal for equal prompts. */
+/** Returns a string that is equal for equal prompts, as a key for caches. */
 export const promptKey = ({ messages, ...options }: PromptInput): string =>
   `${JSON.stringify(messages)}${promptOptionsKey(options)}`;
 
 /**
- * Key that is equal for equal tools and template switches. Tools, switches and messages together
- * determine a prompt.
+ * Returns a string that is equal for equal tools and template variables. A prompt is determined by
+ * these and the messages.
  */
 export function promptOptionsKey({
   tools,

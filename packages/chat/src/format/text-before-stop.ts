@@ -7,9 +7,10 @@ export interface TextBeforeStopOptions extends DecodeOptions {
 }
 
 /**
- * Returns the text before the stop string. Samplers stop at the token that completes the stop
- * string first, so the result ends before the first occurrence that ends inside the last token. If
- * a sampler has added tokens after the stop string, the result ends before the last occurrence.
+ * Returns the text before the stop string that ended the response. A sampler stops at the token
+ * that completes the first stop string, so the result ends before the first stop string that the
+ * last token completes. If the last token completes none, because the sampler added tokens after
+ * the stop string, the result ends before the last stop string.
  */
 export function textBeforeStop(
   tokenizer: Pick<Tokenizer, 'decode'>,

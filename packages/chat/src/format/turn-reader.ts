@@ -1,6 +1,6 @@
 /**
- * Reads a turn while the model samples it. Returns the part that no later token can change, which
- * can be sent to a client at once.
+ * Reads a turn while the model samples it. Returns the part of the turn that cannot change any more
+ * when tokens are added, so that it can be sent to a client at once.
  */
 import type { ReasoningParser } from '../reasoning-parser/types.js';
 import type { ParsedToolCall, ToolCallParser } from '../tool-call-parser/types.js';
@@ -13,7 +13,10 @@ export interface PartialTurn {
 }
 
 export interface TurnReader {
-  /** Adds tokens, and returns the part of the whole turn that no later token can change. */
+  /**
+   * Adds tokens to the turn. Returns the part of the turn read so far, from its beginning, that
+   * later tokens cannot change.
+   */
   push(tokens: Iterable<number>): PartialTurn;
 }
 
@@ -47,14 +50,18 @@ export function createTurnReader(options: TurnReaderOptions): TurnReader {
 }
 
 /**
- * Text before the first stop string, without an ending that may be the beginning of a stop string.
+ * Returns the text before the first stop string. If there is none, removes an ending with which a
+ * stop string may begin.
  */
 function upToStop(text: string, stops: readonly string[]): string {
   const found = stops.map((stop) => text.indexOf(stop)).filter((at) => at >= 0);
   return found.length > 0 ? text.slice(0, Math.min(...found)) : withoutBeginningOf(text, stops);
 }
 
-/** Removes the longest ending that is the beginning of one of the marks. */
+/**
+ * Removes the longest ending of the text that is also the beginning of a mark, because the next
+ * tokens may complete the mark.
+ */
 function withoutBeginningOf(text: string, marks: readonly string[]): string {
   const longest = Math.max(0, ...marks.map((mark) => mark.length - 1));
   for (let from = Math.max(0, text.length - longest); from < text.length; from++)
@@ -82,8 +89,8 @@ function splitReasoning(whole: string, { reasoning: parser }: TurnReaderOptions)
 }
 
 /**
- * Text before the first call. White space before a call belongs to the call syntax. Text after the
- * first call may belong to the syntax as well.
+ * Returns the text before the first call, without white space at its end, which belongs to the call
+ * syntax. Text after the call is left out, because it may belong to the call syntax too.
  */
 function beforeCalls(text: string, { markers, unmarked }: ToolCallParser): string {
   const marked = markers.map((mark) => text.indexOf(mark));

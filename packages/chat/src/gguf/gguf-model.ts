@@ -1,7 +1,7 @@
 /**
- * Presents a GGUF file as the Hugging Face folder of the same model: the texts of its files, and
- * its tensors under Hugging Face's names. Nothing is written; tensors are decoded when they are
- * read.
+ * Presents a GGUF file as the Hugging Face folder of the same model: with the contents of the files
+ * in such a folder, and the tensors under Hugging Face's names. No files are written; tensors are
+ * decoded when they are read.
  */
 import { openSync, readSync, closeSync, statSync } from 'node:fs';
 
@@ -21,14 +21,14 @@ export interface GgufModel {
   /** Names that {@link GgufModel.text} accepts. */
   readonly files: readonly string[];
   /**
-   * The text of `config.json`, `tokenizer.json` or another file of the Hugging Face folder;
-   * undefined if the folder would have no such file.
+   * Returns the content of `config.json`, `tokenizer.json` or another file of the Hugging Face
+   * folder; undefined if the folder would have no such file.
    * @throws CheckpointError when the content of the file is not supported
    */
   text(name: string): string | undefined;
   /** Tensors by Hugging Face's names. */
   readonly tensors: ReadonlyMap<string, WeightTensor>;
-  /** True if the file also holds encoders of images or sounds, which `tensors` leaves out. */
+  /** True if the file also holds image or audio encoders, whose tensors are not in `tensors`. */
   readonly isTextPart: boolean;
   close(): void;
 }
@@ -43,7 +43,7 @@ const writers: Readonly<Record<string, (file: GgufFile) => unknown>> = {
 
 /**
  * Opens a GGUF file as a Hugging Face folder.
- * @throws CheckpointError when the file is not GGUF, or of a model that is not supported
+ * @throws CheckpointError when the file is not GGUF, or its model is not supported
  */
 export function openGgufModel(path: string): GgufModel {
   const file = openGguf(path);
@@ -67,11 +67,17 @@ export function openGgufModel(path: string): GgufModel {
   };
 }
 
-/** Returns JSON in which soft caps are like 30.0, because transformers rejects 30 there. */
+/**
+ * Returns JSON in which soft caps have a decimal point (30.0), because transformers rejects
+ * integers there.
+ */
 const jsonText = (content: unknown): string =>
   `${JSON.stringify(content, null, 2)}\n`.replaceAll(/("\w+_softcapping": \d+)(?=,?\n)/g, '$1.0');
 
-/** All parts but the first have no other keys. */
+/**
+ * Refuses a file that is one of several parts of a model. Only the first part has the keys of the
+ * model.
+ */
 function refusePart(file: GgufFile): void {
   const parts = keysOf(file).number('split.count') ?? 1;
   if (parts > 1)
@@ -83,7 +89,7 @@ function refusePart(file: GgufFile): void {
 }
 
 /**
- * Reads the `config.json` of a GGUF file, which is closed afterwards.
+ * Returns the `config.json` of a GGUF file.
  * @throws CheckpointError as {@link openGgufModel}, and when the file holds no tokenizer, or a
  * tokenizer that is not supported
  */

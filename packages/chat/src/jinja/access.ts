@@ -1,4 +1,4 @@
-/** Attributes and items: `a.b`, `a[b]`, `a[1:2]`. */
+/** Access to attributes and items: `a.b`, `a[b]`, `a[1:2]`. */
 import { methodOf, type Methods } from './parameters.js';
 import { str } from './spelling.js';
 import { textMethod } from './text-methods.js';
@@ -16,7 +16,9 @@ import {
   type Value,
 } from './values.js';
 
-/** `object.name`: a method or attribute, otherwise the item of that name. */
+/**
+ * Evaluates `object.name`: the method or attribute of that name, otherwise the item with that key.
+ */
 export function attribute(object: Value, name: string): Value {
   if (typeof object === 'string') return textMethod(object, name);
   if (object instanceof Attributes) return object.entries.get(name);
@@ -26,7 +28,7 @@ export function attribute(object: Value, name: string): Value {
   return isList(object) ? methodOf(listMethods, object, name) : undefined;
 }
 
-/** `object[key]`: an item, otherwise the attribute of that name. */
+/** Evaluates `object[key]`: the item with that key, otherwise the attribute of that name. */
 export function item(object: Value, key: Value): Value {
   if (isDict(object)) {
     const own = dictKey(key);
@@ -37,7 +39,10 @@ export function item(object: Value, key: Value): Value {
   return typeof key === 'string' ? attribute(object, key) : undefined;
 }
 
-/** Key under which Python stores an item: 1, 1.0 and True are the same key. */
+/**
+ * Returns the key under which a dict stores an item. As in Python, 1, 1.0 and True are the same
+ * key.
+ */
 export function dictKey(key: Value): Value {
   if (typeof key === 'boolean') return Number(key);
   return key instanceof Float && Number.isInteger(key.value) ? key.value : key;
@@ -48,7 +53,7 @@ function at(object: Value, index: number): Value {
   return isList(object) ? object.at(index) : undefined;
 }
 
-/** `object[start:stop:step]` for strings and lists. */
+/** Evaluates `object[start:stop:step]` for a string or a list. */
 export function slice(
   object: Value,
   start: number | undefined,

@@ -1,6 +1,6 @@
 /**
- * Finds chained comparisons, because the parser does not distinguish them from comparisons in
- * parentheses.
+ * Finds chained comparisons, such as `a < b < c`. They are searched in the tokens, because the
+ * parser returns the same tree as for `(a < b) < c`.
  */
 
 interface Token {
@@ -12,7 +12,8 @@ const separators: ReadonlySet<string> = new Set(['Comma', 'Colon', 'Equals']);
 const separatingWords: ReadonlySet<string> = new Set(['and', 'or', 'if', 'elif', 'else']);
 
 /**
- * Refuses `a < b < c`. The parser would read it as `(a < b) < c`; in Python it is `a < b and b < c`.
+ * Throws if a template contains a chained comparison. The parser would read `a < b < c` as `(a < b)
+ * < c`; in Python it means `a < b and b < c`.
  * @throws Error naming the operator
  */
 export function refuseChains(tokens: readonly Token[]): void {

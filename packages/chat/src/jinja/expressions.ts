@@ -171,12 +171,14 @@ function call(node: Call): Evaluate {
   };
 }
 
-/** Filters whose running time does not depend on the length of a list. */
+/**
+ * Filters whose running time does not depend on the length of the list to which they are applied.
+ */
 const constantTime: ReadonlySet<string> = new Set(['length', 'count', 'first', 'last']);
 
 /**
- * Compiles a filter with its arguments. As in Jinja, an unknown name only throws when the filter is
- * evaluated.
+ * Compiles a filter with its arguments. As in Jinja, an unknown filter name is only an error when
+ * the filter is evaluated.
  */
 export function compileFilter(node: Identifier | Call): Apply {
   const name = node.type === 'Identifier' ? node : node.callee;
@@ -216,7 +218,8 @@ function binary(node: Of<'BinaryExpression'>): Evaluate {
 }
 
 /**
- * Counts the work of an operation, by the sizes of its operands and its result. Returns the result.
+ * Charges the budget of the rendering for an operation, by the sizes of its operands and its
+ * result. Returns the result.
  */
 function spent(scope: Scope, result: Value, taken: readonly Value[]): Value {
   let steps = sizeOf(result);
@@ -237,7 +240,7 @@ function unary({ operator, argument }: Of<'UnaryExpression'>): Evaluate {
   };
 }
 
-/** Source text of an expression, for error messages. */
+/** Returns the source text of an expression, for error messages. */
 function print(node: Expression): string {
   if (node.type === 'Identifier') return node.value;
   if (node.type === 'StringLiteral') return `'${node.value}'`;

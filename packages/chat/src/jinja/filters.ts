@@ -20,7 +20,7 @@ import {
   type Value,
 } from './values.js';
 
-/** `json.dumps` with the arguments that the filter `tojson` of transformers accepts. */
+/** Implements the filter `tojson` of transformers: `json.dumps` with some of its arguments. */
 function toJson(value: Value, args: readonly Value[]): Value {
   const [ensureAscii, indent, separators, sortKeys] = args;
   return dumps(value, {
@@ -73,7 +73,7 @@ function float(value: Value, args: readonly Value[]): Value {
 const floatOf = (text: string): number | undefined =>
   /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : undefined;
 
-/** Rounds like Python: halves to the even neighbour. */
+/** Implements the filter `round`. Halves are rounded to the even neighbour, as in Python. */
 function round(value: Value, args: readonly Value[]): Value {
   const digits = numeric(args[0]) ?? 0;
   const method = str(args[1] ?? 'common');
@@ -105,7 +105,10 @@ function items(value: Value): Value {
   return pairs(value);
 }
 
-/** Jinja's own title case: a capital after white space, hyphens and brackets. */
+/**
+ * Implements Jinja's `title`, in which a capital follows white space, hyphens and opening brackets.
+ * Python's `str.title` differs.
+ */
 const title = (text: string): string =>
   text
     .split(/([-\s({[<]+)/)
@@ -163,7 +166,7 @@ const filters: Readonly<Record<string, Filter>> = {
 
 export const filterNames: readonly string[] = Object.keys(filters);
 
-/** Parameters of filters, by the filter's name. Filters that are not listed have no parameters. */
+/** Names of the parameters of each filter. Filters that are not listed have no parameters. */
 const parameters: Readonly<Record<string, readonly string[]>> = {
   attr: ['name'],
   batch: ['linecount', 'fill_with'],
@@ -187,7 +190,7 @@ const parameters: Readonly<Record<string, readonly string[]>> = {
   unique: ['case_sensitive', 'attribute'],
 };
 
-/** Filters that take any arguments. */
+/** Filters that accept any number of arguments, with any names. */
 const variadic: ReadonlySet<string> = new Set([
   'format',
   'map',
@@ -198,7 +201,7 @@ const variadic: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the filter called `name`. Its arguments are bound to its parameters.
+ * Returns the filter called `name`, as a function that takes positional and keyword arguments.
  * @throws Error for an unknown name
  */
 export function filterNamed(name: string): Filter {

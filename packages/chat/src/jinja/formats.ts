@@ -27,8 +27,8 @@ interface Style {
 }
 
 /**
- * Formats a value as one kind, such as `d` or `f`.
- * @throws Error for a kind that is not supported
+ * Formats a value in the style of a conversion type, such as `d` or `f`.
+ * @throws Error for a conversion type that is not supported
  */
 function formatted(value: Value, { kind, digits, grouped = false, plus }: Style): string {
   if (kind === 's') return Array.from(str(value)).slice(0, digits).join('');
@@ -54,7 +54,7 @@ function numberText(value: Value, number: number, kind: string, digits?: number)
   return kind === 'X' ? text.toUpperCase() : text;
 }
 
-/** Pads a string to a width. With the alignment `=`, the padding follows the sign. */
+/** Pads a string to a width. With the alignment `=`, the padding is inserted after the sign. */
 function padded(text: string, width: number, align: string, fill: string): string {
   const missing = Math.max(0, width - lengthOf(text));
   if (align === '<') return text + fill.repeat(missing);
@@ -67,7 +67,7 @@ function padded(text: string, width: number, align: string, fill: string): strin
 const plusOf = (flags: string): string =>
   flags.includes('+') ? '+' : flags.includes(' ') ? ' ' : '';
 
-/** Python's `'%s: %d' % (a, b)`, which is also the filter `format`. */
+/** Implements Python's `'%s: %d' % (a, b)`, which is also the filter `format`. */
 export function interpolate(text: string, values: readonly Value[]): string {
   let next = 0;
   const written = text.replaceAll(
@@ -93,7 +93,10 @@ export function interpolate(text: string, values: readonly Value[]): string {
 
 const specification = /^(?:([^])?([<>=^]))?([-+ ])?(0)?(\d*)(,)?(?:\.(\d+))?([sdfFxXob]?)$/u;
 
-/** Formats a value as Python's `'{:spec}'.format(value)` does. */
+/**
+ * Formats a value like Python's `'{:spec}'.format(value)`, where `spec` is the format
+ * specification.
+ */
 function specified(value: Value, spec: string): string {
   if (spec === '') return str(value);
   const [whole, fill, align, sign = '', zero, width = '', comma, digits, kind = ''] =
@@ -114,7 +117,7 @@ function specified(value: Value, spec: string): string {
   return padded(text, Number(width), side, fill ?? (zero === undefined ? ' ' : '0'));
 }
 
-/** Python's `str.format` with positional, numbered and named fields. */
+/** Implements Python's `str.format` with positional, numbered and named fields. */
 export function format(text: string, args: readonly Value[], keywords: Keywords): string {
   let next = 0;
   return text.replaceAll(

@@ -2,9 +2,9 @@
 import { Float, type Value } from './values.js';
 
 /**
- * Parses a JSON string. Unlike with `JSON.parse`, a number with a fraction or an exponent is a
- * float even if its value is whole. An int may have any size. Keys that look like numbers keep
- * their position.
+ * Parses a JSON string to Python's values. Unlike with `JSON.parse`, a number with a fraction or an
+ * exponent is a float even if its value is whole, an int may have any size, and keys that look like
+ * integers are not moved to the front.
  * @throws SyntaxError when the string is not JSON
  */
 export function valueOfJson(text: string): Value {
@@ -12,7 +12,7 @@ export function valueOfJson(text: string): Value {
   return new Reader(text).value();
 }
 
-/** Reader of valid JSON. */
+/** Reader for a string that is known to be valid JSON. */
 class Reader {
   readonly #text: string;
   #at = 0;
@@ -58,7 +58,7 @@ class Reader {
     return JSON.parse(this.#match(/"[^"\\]*(?:\\.[^"\\]*)*"/y)) as string;
   }
 
-  /** The next character that is not white space, without consuming it. */
+  /** Returns the next character after white space, without consuming it. */
   #peek(): string | undefined {
     while (' \n\r\t'.includes(this.#text[this.#at] ?? '.')) this.#at++;
     return this.#text[this.#at];
@@ -80,8 +80,8 @@ function scalar(text: string): Value {
 }
 
 /**
- * Converts plain data. A whole number becomes an int, because JavaScript does not distinguish 1.0
- * from 1.
+ * Converts plain JavaScript data to Python's values. A whole number becomes an int, because
+ * JavaScript does not distinguish 1.0 from 1.
  */
 export function valueOf(data: unknown): Value {
   if (data === null) return null;

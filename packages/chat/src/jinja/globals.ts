@@ -13,7 +13,8 @@ import {
 } from './values.js';
 
 /**
- * Constants and functions for every chat template, as transformers provides them.
+ * Returns the constants and functions that are visible to every chat template, the same as in
+ * transformers.
  * @param now time that `strftime_now` formats
  */
 export function globals(now: Date): ReadonlyMap<string, Value> {

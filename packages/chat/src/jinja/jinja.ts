@@ -1,6 +1,6 @@
 /**
- * The subset of Jinja that chat templates need. A library parses templates. This folder evaluates
- * the templates with Python's semantics, so that a prompt is identical to what `transformers`
+ * The subset of Jinja that chat templates need. A library parses templates; the code in this folder
+ * evaluates them with Python's semantics, so that a prompt is identical to what `transformers`
  * renders for the same messages.
  */
 import { globals } from './globals.js';
@@ -12,7 +12,7 @@ import type { Value } from './values.js';
 export type Render = (variables: ReadonlyMap<string, Value>) => string;
 
 export interface JinjaOptions {
-  /** Time that `strftime_now` formats. All renderings use the same time. */
+  /** Time that `strftime_now` formats, the same for all renderings. */
   readonly now: Date;
 }
 

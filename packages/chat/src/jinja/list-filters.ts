@@ -20,7 +20,10 @@ import {
 
 export type Filter = (value: Value, args: readonly Value[], keywords: Keywords) => Value;
 
-/** Returns a function that reads a path such as `a.b.0`, the argument `attribute` of filters. */
+/**
+ * Returns a function that reads the value at a path such as `a.b.0`, for the argument `attribute`
+ * of filters.
+ */
 function path(name: Value): (value: Value) => Value {
   if (name === undefined || name === null) return (value) => value;
   const steps = isInt(name) ? [Number(name)] : str(name).split('.');
@@ -31,7 +34,10 @@ function path(name: Value): (value: Value) => Value {
     );
 }
 
-/** Value for case-insensitive comparisons: strings in lower case; other values unchanged. */
+/**
+ * Returns the value that case-insensitive filters compare: a string in lower case, any other value
+ * unchanged.
+ */
 const folded = (value: Value): Value => (typeof value === 'string' ? value.toLowerCase() : value);
 
 function sort(value: Value, args: readonly Value[]): Value {
@@ -75,12 +81,12 @@ const extreme =
     );
   };
 
-/** Items of a value; None is treated as an empty list here, unlike in other filters. */
+/** Returns the items of a value. Here, unlike in other filters, None counts as an empty list. */
 const orNone = (value: Value): readonly Value[] => iterate(value ?? undefined);
 
 /**
- * Creates `select`, `reject` (by the items) and `selectattr`, `rejectattr` (by an attribute of each
- * item).
+ * Creates `select` and `reject`, which test the items themselves, and `selectattr` and
+ * `rejectattr`, which test an attribute of each item.
  */
 const chosen =
   (keep: boolean, byAttribute: boolean): Filter =>
@@ -169,7 +175,8 @@ export const listFilters: Readonly<Record<string, Filter>> = {
 };
 
 /**
- * The filter `map(attribute='a', default=b)`. The caller handles `map` with the name of a filter.
+ * Implements the filter `map` with an attribute: `map(attribute='a', default=b)`. The other form,
+ * with the name of a filter, is implemented by the caller.
  */
 export function mapAttribute(value: Value, keywords: Keywords): Value {
   const read = path(keywords.get('attribute'));

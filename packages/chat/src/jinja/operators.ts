@@ -19,7 +19,10 @@ import {
 
 type Operator = (left: Value, right: Value) => Value;
 
-/** Binary operators except `and` and `or`, which evaluate their right side only when needed. */
+/**
+ * Binary operators. `and` and `or` are not among them, because they evaluate their right side only
+ * when needed.
+ */
 export const operators: Readonly<Record<string, Operator>> = {
   '==': (a, b) => equal(a, b),
   '!=': (a, b) => !equal(a, b),
@@ -39,7 +42,7 @@ export const operators: Readonly<Record<string, Operator>> = {
   '**': power,
 };
 
-/** Python's `item in container`. */
+/** Implements Python's `item in container`. */
 export function contains(container: Value, item: Value): boolean {
   if (typeof container === 'string') {
     if (typeof item !== 'string') throw new Error(`${typeName(item)} in str is not possible`);
@@ -63,7 +66,7 @@ export function add(a: Value, b: Value): Value {
   return arithmetic('+', a, b, (x, y) => x + y);
 }
 
-/** Python's `sequence * count`; undefined for other operands. */
+/** Implements Python's `sequence * count`. Returns undefined if the operands are of other types. */
 function repeated(items: Value, times: Value): Value {
   const count = times instanceof Float ? undefined : numeric(times);
   if (count === undefined) return undefined;

@@ -1,9 +1,9 @@
-/** Binds arguments to parameters, so that no argument is ignored. */
+/** Binds the arguments of a call to parameters, and refuses unknown arguments. */
 import type { Callable, Keywords, Value } from './values.js';
 
 /**
- * Returns the arguments in the order of the parameters. The value of a parameter without an
- * argument is undefined.
+ * Returns one value per parameter, in the order of the parameters; undefined for a parameter
+ * without an argument.
  * @param name name of the function, for error messages
  * @throws Error for an argument without a parameter
  */
@@ -23,8 +23,8 @@ export function bind(
 }
 
 /**
- * Methods of a type of object, by name. A method consists of the names of its parameters and a
- * function.
+ * Methods of a type of object, by name. Each consists of the names of its parameters and the
+ * function that implements it.
  */
 export type Methods<T> = Readonly<
   Record<
@@ -33,7 +33,7 @@ export type Methods<T> = Readonly<
   >
 >;
 
-/** The method, bound to the object; undefined if there is no method of this name. */
+/** Returns the method of this name, bound to the object; undefined if there is none. */
 export function methodOf<T>(methods: Methods<T>, object: T, name: string): Callable | undefined {
   const method = Object.hasOwn(methods, name) ? methods[name] : undefined;
   if (!method) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Variables of a template, a loop iteration or a macro call; inner scopes can read the variables of
- * outer scopes.
+ * Scope for the variables of a template, a loop iteration or a macro call. Variables of outer
+ * scopes are visible in inner scopes.
  */
 import { isDict, isList, type Value } from './values.js';
 
@@ -10,18 +10,20 @@ export interface Scope {
   readonly budget: Budget;
 }
 
-/** Remaining work of one rendering, in steps of about 50 ns. */
+/** Work that one rendering may still do, in steps of about 50 ns. */
 interface Budget {
   steps: number;
 }
 
 /**
- * Maximum number of steps, which take about one second. A conversation of 10,000 messages needs
- * about 1 % of these steps.
+ * Maximum number of steps of a rendering, which take about one second. A conversation of 10,000
+ * messages needs about 1 % of them.
  */
 export const mostSteps = 20_000_000;
 
-/** Number of steps for creating a scope, as each loop iteration and each macro call does. */
+/**
+ * Number of steps that creating a scope costs. Each loop iteration and each macro call creates one.
+ */
 const scopeSteps = 20;
 
 export function newScope(outer: Scope): Scope {
@@ -29,21 +31,24 @@ export function newScope(outer: Scope): Scope {
   return { variables: new Map(), outer, budget: outer.budget };
 }
 
-/** Counts steps, and throws when the budget is exhausted, so that every rendering ends. */
+/** Subtracts steps from the budget. Throws when it is exhausted, so that every rendering ends. */
 export function spend({ budget }: Scope, steps: number): void {
   budget.steps -= steps;
   if (budget.steps < 0)
     throw new Error(`it takes more than ${mostSteps} steps. Shorten its loops, or the messages`);
 }
 
-/** Number of steps for reading a value once. */
+/** Returns the number of steps that reading a value once costs. */
 export function sizeOf(value: Value): number {
   if (typeof value === 'string') return 1 + value.length / 16;
   if (isList(value)) return 1 + value.length;
   return isDict(value) ? 1 + value.size : 1;
 }
 
-/** Value of a variable in the innermost scope that has it; undefined if no scope has the name. */
+/**
+ * Returns the value of a variable, from the innermost scope that has a variable of this name;
+ * undefined if there is none.
+ */
 export function lookUp(scope: Scope, name: string): Value {
   for (let at: Scope | undefined = scope; at; at = at.outer) {
     if (at.variables.has(name)) return at.variables.get(name);
@@ -51,8 +56,10 @@ export function lookUp(scope: Scope, name: string): Value {
   return undefined;
 }
 
-/** Early end of a loop iteration; undefined if the statement did not end the iteration. */
+/**
+ * How a statement ended the loop iteration that contains it; undefined if the iteration continues.
+ */
 type Jump = 'break' | 'continue' | undefined;
 
-/** Executes a statement, which writes text and sets variables. */
+/** Executes a statement, which may append text to `out` and set variables. */
 export type Execute = (scope: Scope, out: string[]) => Jump;

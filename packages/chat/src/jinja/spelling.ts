@@ -1,13 +1,13 @@
 /** Converts values to strings as Python does: `str`, `repr` and `json.dumps`. */
 import { Float, Tuple, isDict, isList, typeName, type Dict, type Value } from './values.js';
 
-/** Python's `str(value)`; an empty string for undefined. */
+/** Implements Python's `str(value)`. Returns an empty string for undefined. */
 export function str(value: Value): string {
   if (typeof value === 'string') return value;
   return value === undefined ? '' : repr(value);
 }
 
-/** Python's `repr(value)`. */
+/** Implements Python's `repr(value)`. */
 export function repr(value: Value): string {
   if (typeof value === 'string') return reprText(value);
   if (value === undefined) return 'Undefined';
@@ -30,7 +30,10 @@ const entries = (dict: Dict, print: (entry: [Value, Value]) => string): string =
 
 const shortEscapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** Python's `repr` of a string: in single quotes, unless only double quotes avoid escapes. */
+/**
+ * Implements Python's `repr` of a string: in double quotes if it contains single quotes but no
+ * double quotes, otherwise in single quotes.
+ */
 function reprText(text: string): string {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   const body = text.replaceAll(/[\\'\p{C}\p{Z}]/gu, (character) => {
@@ -49,7 +52,7 @@ function escaped(code: number): string {
 }
 
 /**
- * Python's `repr` of a float. The digits are as few as possible, as in JavaScript, but there is
+ * Implements Python's `repr` of a float. As in JavaScript, it has as few digits as possible, but
  * always a point or an exponent. Numbers below 1e-4 and from 1e16 on have an exponent of at least
  * two digits.
  */
@@ -68,18 +71,25 @@ function floatText(value: number): string {
 
 export interface JsonStyle {
   readonly ensureAscii?: boolean;
-  /** One level of indentation: a number of spaces, or the string itself. */
+  /**
+   * Indentation per level: a number of spaces, or the string that is inserted.
+   * @default undefined: everything on one line
+   */
   readonly indent?: number | string;
   readonly separators?: readonly [item: string, key: string];
   readonly sortKeys?: boolean;
-  /** False to refuse infinity and NaN, which Python writes although JSON has neither. @default true */
+  /**
+   * True to write infinity and NaN as Python does, although they are not valid JSON; false to
+   * throw.
+   * @default true
+   */
   readonly allowNan?: boolean;
 }
 
-/** Deepest nesting that `dumps` writes: the limit of Python's recursion. */
+/** Maximum nesting depth that `dumps` writes, which is Python's recursion limit. */
 const deepest = 1000;
 
-/** Python's `json.dumps`. @throws Error for values that JSON cannot represent */
+/** Implements Python's `json.dumps`. @throws Error for values that JSON cannot represent */
 export function dumps(value: Value, style: JsonStyle = {}): string {
   const { indent, ensureAscii = false, allowNan = true } = style;
   const step = typeof indent === 'number' ? ' '.repeat(indent) : indent;
@@ -126,7 +136,10 @@ const jsonFloat = (value: number): string =>
     ? floatText(value)
     : ({ nan: 'NaN', inf: 'Infinity', '-inf': '-Infinity' }[floatText(value)] ?? 'NaN');
 
-/** JSON of a string. Unlike `JSON.stringify`, Python does not escape lone surrogates. */
+/**
+ * Returns a string as JSON. Like Python and unlike `JSON.stringify`, does not escape lone
+ * surrogates.
+ */
 const quoted = (text: string): string =>
   text.isWellFormed()
     ? JSON.stringify(text)

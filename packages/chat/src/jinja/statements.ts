@@ -79,7 +79,7 @@ function compileStatement(node: Statement): Execute {
   }
 }
 
-/** Returns a function that renders a block in its own scope. */
+/** Returns a function that executes a block in its own scope, and returns the text. */
 function text(body: Body): (scope: Scope) => string {
   const execute = compileBody(body);
   return (scope) => {
@@ -134,7 +134,9 @@ function unpacking(parts: readonly Assign[]): Assign {
   };
 }
 
-/** Compiles a macro, which can read the variables at the place of its definition. */
+/**
+ * Compiles a macro. As a closure, it can read the variables that are visible where it is defined.
+ */
 function macro(parameters: readonly Parameter[], body: Body): (scope: Scope) => Callable {
   const names = parameters.map((each) => (each.type === 'Identifier' ? each : each.key).value);
   const defaults = parameters.map((each) =>

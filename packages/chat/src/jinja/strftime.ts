@@ -56,7 +56,7 @@ const combined: Readonly<Record<string, string>> = {
 
 /**
  * Formats a date. Unknown directives in `format` are left unchanged. `%-d` is `%d` without leading
- * zeros.
+ * zeros, and likewise for other directives.
  */
 export function strftime(date: Date, format: string): string {
   const whole = format.replaceAll(/%([cDFRTxX])/g, (_, key: string) => combined[key] ?? '');

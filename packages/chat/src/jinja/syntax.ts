@@ -133,14 +133,14 @@ const statements: ReadonlySet<string> = new Set([
 export const isExpression = (node: Statement): node is Expression => !statements.has(node.type);
 
 /**
- * Matches 1000 characters of white space in a row. The library's time is quadratic in the length of
- * such a sequence.
+ * Matches 1000 white-space characters in a row, which templates may not contain: the parsing time
+ * of the library is quadratic in the length of such a run.
  */
 const longestSpace = /\s{1000}/;
 
 /**
  * Parses a template.
- * @throws Error with the syntax error
+ * @throws Error for a syntax error, a chain of comparisons, or too much white space
  */
 export function parseTemplate(source: string): Body {
   if (longestSpace.test(source))

@@ -30,15 +30,16 @@ function partition(text: string, separator: string, at: number, missing: readonl
 const asCount = (value: Value, missing: number): number => numeric(value) ?? missing;
 
 /**
- * True if any string matches. `value` is a string or a tuple of strings, as for `startswith` and
- * `endswith`.
+ * Returns true if `matches` returns true for any of the strings in `value`, which is a string or a
+ * tuple of strings, as for `startswith` and `endswith`.
  */
 const anyText = (value: Value, matches: (text: string) => boolean): boolean =>
   isList(value) ? value.some((each) => matches(asText(each))) : matches(asText(value));
 
 /**
- * The characters [start, end) of a string, by Python's rules for indices, and their first index;
- * undefined if there is no such range.
+ * Returns the characters [start, end) of a string, and the index of the first one. Indices are
+ * Python's: they count characters, from the end if negative. Returns undefined if start is after
+ * end.
  */
 function range(
   text: string,
@@ -55,8 +56,8 @@ function range(
 }
 
 /**
- * Creates `find` and `rfind`, which return the index of a substring in characters, or -1 if the
- * substring does not occur.
+ * Creates `find` and `rfind`, which return the position of a substring, counted in characters, or
+ * -1 if the substring does not occur.
  */
 const position =
   (search: 'indexOf' | 'lastIndexOf'): Apply =>
@@ -104,8 +105,8 @@ const padding = (text: string, width: Value, fill: Value): string => {
 };
 
 /**
- * Python's `center`, which puts the extra space of an odd padding on the left only if the width is
- * odd.
+ * Implements Python's `center`. If the number of fill characters is odd, the extra one is on the
+ * left if the width is odd, otherwise on the right.
  */
 export function center(text: string, [width, fill]: readonly Value[]): string {
   const space = Array.from(padding(text, width, fill));
@@ -126,7 +127,9 @@ function joined(separator: string, value: Value): string {
   return Array.from(asText(value)).join(separator);
 }
 
-/** Python's `str.title()`: a capital after everything that is not a letter. */
+/**
+ * Implements Python's `str.title()`: each run of letters becomes a capital followed by lower case.
+ */
 const titleCase = (text: string): string => text.replaceAll(/\p{L}+/gu, (word) => capitalize(word));
 
 type Apply = (text: string, args: readonly Value[]) => Value;
@@ -196,7 +199,7 @@ const methods: Methods<string> = {
 
 export const textMethodNames: readonly string[] = [...Object.keys(methods), 'format'];
 
-/** The method, bound to the string; undefined if strings have no such method. */
+/** Returns the string method of this name, bound to the string; undefined if there is none. */
 export function textMethod(text: string, name: string): Callable | undefined {
   return name === 'format'
     ? (args, keywords) => format(text, args, keywords)

@@ -1,4 +1,4 @@
-/** Python's string functions that methods and filters share. */
+/** Implements Python's string functions that are used by methods and filters. */
 import { typeName, type Value } from './values.js';
 
 const pythonSpace =
@@ -11,8 +11,8 @@ const lineBreak = /(?:\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])$/;
 type Side = 'both' | 'left' | 'right';
 
 /**
- * Removes the characters for which `isOuter` is true from the ends of the string. A pattern such as
- * `\s+$` would take quadratic time for a long run inside the string.
+ * Removes the characters for which `isOuter` is true from one or both ends of the string. A pattern
+ * such as `\s+$` would take quadratic time for a long run of white space inside the string.
  */
 function trimmed(text: string, isOuter: (character: string) => boolean, side: Side): string {
   let [from, to] = [0, text.length];
@@ -24,7 +24,10 @@ function trimmed(text: string, isOuter: (character: string) => boolean, side: Si
 export const trimLineBreaks = (text: string, side: Side = 'both'): string =>
   trimmed(text, (character) => character === '\n', side);
 
-/** Python's `strip`, `lstrip` and `rstrip`; without `characters`, they remove white space. */
+/**
+ * Implements Python's `strip`, `lstrip` and `rstrip`. Without `characters`, they remove white
+ * space.
+ */
 export function strip(text: string, side: Side = 'both', characters?: string): string {
   if (characters === undefined) return trimmed(text, (character) => isSpace.test(character), side);
   const letters = Array.from(text);
@@ -35,7 +38,7 @@ export function strip(text: string, side: Side = 'both', characters?: string): s
   return letters.slice(from, to).join('');
 }
 
-/** Python's `splitlines`. */
+/** Implements Python's `splitlines`. */
 export function splitLines(text: string, keepEnds = false): readonly string[] {
   const lines = text === '' ? [] : text.split(afterLineBreak);
   return keepEnds ? lines : lines.map((line) => line.replace(lineBreak, ''));
@@ -64,8 +67,8 @@ export function split(text: string, separator: Value, limit: number): readonly s
 }
 
 /**
- * Splits at white space, at most `limit` times from the given side. As in Python, the part beyond
- * the last split keeps the white space at its outer end.
+ * Splits a string at runs of white space, at most `limit` times from the given side. As in Python,
+ * the part that is not split any further keeps the white space at its outer end.
  */
 function splitSpaces(text: string, limit: number, side: 'left' | 'right'): readonly string[] {
   const found = [...text.matchAll(words)];

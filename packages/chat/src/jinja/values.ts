@@ -1,7 +1,7 @@
 /**
- * Python values in templates. Strings, booleans and None (null) are those of JavaScript; a plain
- * number is an int, because JavaScript does not distinguish 1.0 from 1; `undefined` is Jinja's
- * undefined.
+ * Types of Python values in templates. A string, boolean or null (Python's None) is JavaScript's;
+ * `undefined` is Jinja's undefined. A JavaScript number is an int, because JavaScript does not
+ * distinguish 1.0 from 1; floats have a class of their own.
  */
 
 /** A Python float. */
@@ -22,7 +22,10 @@ export function tuple(items: readonly Value[]): Tuple {
   return made;
 }
 
-/** A group of the filter `groupby`: a tuple whose items also have names. */
+/**
+ * Result of the filter `groupby` for one group: a tuple whose items are also available as `grouper`
+ * and `list`.
+ */
 export class Group extends Tuple {}
 
 export function group(key: Value, items: readonly Value[]): Group {
@@ -79,14 +82,14 @@ export function numeric(value: Value): number | undefined {
   return isInt(value) ? Number(value) : undefined;
 }
 
-/** Python's `bool(value)`. */
+/** Implements Python's `bool(value)`. */
 export function truthy(value: Value): boolean {
   if (value instanceof Float) return value.value !== 0;
   if (isList(value)) return value.length > 0;
   return isDict(value) ? value.size > 0 : Boolean(value);
 }
 
-/** Python's `a == b`. */
+/** Implements Python's `a == b`. */
 export function equal(a: Value, b: Value): boolean {
   if (a === b) return true;
   const [x, y] = [numeric(a), numeric(b)];
@@ -102,8 +105,8 @@ const equalEntries = (a: Dict, b: Dict): boolean =>
   [...a].every(([key, value]) => b.has(key) && equal(value, b.get(key)));
 
 /**
- * Compares two values in Python's order: negative, zero or positive. @throws Error for values
- * without an order
+ * Compares two values in Python's order. Returns a negative number, zero or a positive number.
+ * @throws Error for values that Python cannot order
  */
 export function compare(a: Value, b: Value): number {
   const [x, y] = [numeric(a), numeric(b)];
@@ -117,7 +120,7 @@ export function compare(a: Value, b: Value): number {
   throw new Error(`${typeName(a)} and ${typeName(b)} have no order`);
 }
 
-/** Compares by code points; comparing UTF-16 units would sort U+FFFF after U+10000. */
+/** Compares two strings by code points. Comparing UTF-16 units would sort U+FFFF after U+10000. */
 function compareText(a: string, b: string): number {
   if (a === b) return 0;
   const [left, right] = [Array.from(a), Array.from(b)];
@@ -126,7 +129,7 @@ function compareText(a: string, b: string): number {
   return (left[i]?.codePointAt(0) ?? -1) - (right[i]?.codePointAt(0) ?? -1);
 }
 
-/** Python's name for the type of a value. */
+/** Returns Python's name for the type of a value, such as `int`. */
 export function typeName(value: Value): string {
   if (value === undefined) return 'undefined';
   if (value === null) return 'None';
@@ -141,14 +144,15 @@ export function typeName(value: Value): string {
 const mostItems = 100_000;
 
 /**
- * Checks the length of a list.
- * @throws Error if the list is so long that it must be a mistake
+ * Checks that a list has at most 100,000 items, because a longer list must be a mistake in the
+ * template.
+ * @throws Error if the list is longer
  */
 export function checkLength(length: number): void {
   if (length > mostItems) throw new Error(`a list of ${length} items is longer than ${mostItems}`);
 }
 
-/** The items over which a loop iterates. @throws Error for values that are not iterable */
+/** Returns the items over which a loop iterates. @throws Error for values that are not iterable */
 export function iterate(value: Value): readonly Value[] {
   if (value === undefined) return [];
   if (isList(value)) return value;
@@ -157,7 +161,7 @@ export function iterate(value: Value): readonly Value[] {
   throw new Error(`${typeName(value)} is not iterable`);
 }
 
-/** Python's `len(value)`. */
+/** Implements Python's `len(value)`. */
 export function lengthOf(value: Value): number {
   if (isDict(value)) return value.size;
   return typeof value === 'string' ? codePoints(value) : iterate(value).length;

@@ -1,9 +1,9 @@
-/** References between the schemas of a document. */
+/** Resolves references between the parts of a JSON Schema. */
 import type { JsonObject } from './object.js';
 
 /**
- * Resolves `#`, `#/path` and `#anchor`. Returns undefined for other references, and if nothing is
- * found.
+ * Resolves `#`, `#/path` and `#anchor`. Returns undefined for references of other kinds, and if
+ * there is nothing at the path or anchor.
  */
 export function lookUp(root: JsonObject, reference: string): unknown {
   if (!reference.startsWith('#')) return undefined;

@@ -4,14 +4,15 @@ import { callIds } from './message-key.js';
 import type { Path, Point, Turn } from './turn.js';
 
 /**
+ * Reason why a prompt does not continue from the recorded tokens. A turn is a recorded response of
+ * the model.
  * - `arguments_edited`: a turn's tool calls have the same ids but different argument values
  * - `reasoning_dropped`: a turn has lost its reasoning
  * - `text_edited`: a turn has different text, reasoning or tool calls
  * - `history_edited`: messages before a turn were changed, summarized, removed or added
  * - `tools_changed`: different tools or template variables, or thinking was switched on or off
  * - `template_changed`: the chat template now prints earlier messages differently
- * - `stop_differs`: the turn did not end as the template ends a turn (but with a stop string or
- *   another token)
+ * - `stop_differs`: the turn ended with a stop string, or not with the template's end token
  */
 export type ForkReason =
   | 'arguments_edited'
@@ -22,31 +23,36 @@ export type ForkReason =
   | 'template_changed'
   | 'stop_differs';
 
-/** Reasons that are found while splicing, although the messages match. */
+/**
+ * Reasons why recorded tokens cannot be continued although the messages match those that were
+ * recorded.
+ */
 export type SpliceFailure = Extract<
   ForkReason,
   'tools_changed' | 'template_changed' | 'stop_differs'
 >;
 
 /**
- * Reason why a conversation does not continue its recorded tokens, and its first difference from
- * them.
+ * First place at which a conversation differs from the recorded turns, and the reason why it does
+ * not continue them.
  */
 export interface Fork {
   readonly reason: ForkReason;
   /** Index of the first assistant message that does not match. */
   readonly message: number;
   /**
-   * JSON of the recorded message (absent if there is none) and of the sent message, from shortly
-   * before their first difference, cut after 160 characters.
+   * Excerpt of the JSON of the recorded message (absent if there is none) and of the message that
+   * was sent instead. Both excerpts begin shortly before the first difference and have at most 160
+   * characters.
    */
   readonly recorded?: string;
   readonly sent: string;
 }
 
 /**
- * Finds the fork at the first assistant message after the spliced part. Returns undefined if there
- * is no such message or the conversation is unrelated to recorded turns.
+ * Finds the fork at the first assistant message after the part that continues recorded tokens.
+ * Returns undefined if there is no such message, or if the conversation is unrelated to recorded
+ * turns.
  */
 export function findFork(
   path: Path,
@@ -81,7 +87,7 @@ function difference({ message: recorded }: Turn, { message: sent }: Point): Fork
   return sent.reasoning_content === undefined ? 'reasoning_dropped' : 'text_edited';
 }
 
-/** Ids and names of a message's tool calls. */
+/** Returns the ids and names of a message's tool calls, as JSON. */
 const calledNames = ({ tool_calls: calls }: NormalMessage): string =>
   JSON.stringify(calls?.map(({ id, function: { name } }) => [id, name]));
 
@@ -106,8 +112,8 @@ function commonLength(a: string, b: string): number {
 }
 
 /**
- * JSON of a message with a fixed order of keys, so that the JSON differs only if the contents
- * differ.
+ * Returns the JSON of a message with its keys in a fixed order, so that it differs only if the
+ * contents differ.
  */
 function print({
   content,

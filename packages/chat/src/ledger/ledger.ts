@@ -1,4 +1,7 @@
-/** The tokens of a rollout's conversations: sampled tokens are never tokenized again. */
+/**
+ * Records the tokens of a rollout's conversations, so that sampled tokens are never tokenized
+ * again.
+ */
 import type { ChatFormat } from '../format/chat-format.js';
 import { isPrefill, promptOptionsKey, type PromptInput } from '../format/prompt.js';
 import { findFork, type Fork, type ForkReason, type SpliceFailure } from './fork-reason.js';
@@ -16,30 +19,37 @@ import {
 /** Prompt to sample from, as token ids. */
 export interface LedgerPrompt {
   readonly ids: Int32Array;
-  /** Number of leading ids that are recorded: prompt and completion of an earlier turn. */
+  /**
+   * Number of ids at the beginning that are copied from the recording: the prompt and completion of
+   * an earlier turn.
+   */
   readonly reused: number;
   /**
-   * `new`: unrelated to earlier turns. `spliced`: continues an earlier turn. Otherwise the reason
-   * why messages were rendered again instead of continuing recorded tokens.
+   * `new`: unrelated to earlier turns. `spliced`: continues an earlier turn. Any other value is the
+   * reason why messages were rendered again although the conversation is related to earlier turns.
    */
   readonly outcome: 'new' | 'spliced' | ForkReason;
   /**
-   * The first difference between the messages and the recorded messages. Set only if `outcome` is a
-   * reason for not continuing the recording.
+   * First difference between the messages that were sent and the recorded ones. Absent if `outcome`
+   * is `new` or `spliced`.
    */
   readonly fork?: Fork;
   /** {@link RecordedTurn.call} of the turn whose tokens the prompt continues. */
   readonly continues?: number;
-  /** Number of messages whose reasoning was restored. */
+  /**
+   * Number of messages into which recorded reasoning was inserted, see {@link
+   * LedgerOptions.reasoning}.
+   */
   readonly restored: number;
   /**
-   * Number of tool calls in the last turn that the agent changed because providers reject them:
-   * calls whose names contain characters other than letters, digits, `_` and `-`, or whose
-   * arguments are not JSON.
+   * Number of tool calls in the last turn that the agent sent back with changes because providers
+   * would reject them: calls whose names contain characters other than letters, digits, `_` and
+   * `-`, or whose arguments are not JSON.
    */
   readonly replacedCalls: number;
   /**
-   * Input for {@link Ledger.record}; absent for a prefill, whose response is not a separate turn.
+   * Data that {@link Ledger.record} needs; absent for a prefill, because its response is not a
+   * separate turn.
    */
   readonly entry?: PromptRecord;
 }
@@ -47,7 +57,7 @@ export interface LedgerPrompt {
 /** Record of the turns of one rollout. By default, all turns are kept until the rollout ends. */
 export interface Ledger {
   /**
-   * Returns the ids for a conversation.
+   * Returns the token ids to sample from for a conversation.
    * @throws ModelError 400 when the template rejects the messages
    */
   prompt(input: PromptInput): LedgerPrompt;
@@ -60,27 +70,27 @@ export interface Ledger {
 
 export interface LedgerOptions {
   /**
-   * Behaviour if an agent omits reasoning from its history. `as-sent` renders the conversation
-   * again without the reasoning, so that training sees the prompts that any other server would see.
-   * `restore` inserts the recorded reasoning, so that conversations continue; use `restore` if the
-   * server in production restores reasoning too.
+   * Behaviour if an agent leaves out reasoning when it sends messages back. `as-sent` renders the
+   * conversation without the reasoning, so that training sees the same prompts as any other server
+   * would. `restore` inserts the recorded reasoning, so that the conversation continues from the
+   * recorded tokens; use `restore` if the server in production restores reasoning too.
    * @default "as-sent"
    */
   readonly reasoning?: 'as-sent' | 'restore';
   /**
-   * Number of most recent prompts whose turns are always kept, for models that are served
-   * indefinitely. A turn is forgotten after at most twice as many prompts.
+   * Number of most recent prompts whose turns are always kept. It limits memory for models that are
+   * served indefinitely. Turns are forgotten after at most twice as many prompts.
    * @default no limit
    */
   readonly keptPrompts?: number;
 }
 
 /**
- * Creates a ledger. The next prompt consists of the recorded ids of the longest conversation that
- * it continues, followed by the template's rendering of the later messages. Recorded turns are
- * rendered as placeholders, and the rendering must begin with the text of the recorded prompt. If
- * the template changes earlier text (drops reasoning, for example), that part is rendered again and
- * the outcome gives the reason.
+ * Creates a ledger. A prompt consists of the recorded ids of the longest recorded conversation that
+ * it continues, followed by the template's rendering of the later messages. To obtain that
+ * rendering, recorded turns are rendered as placeholders; the result must begin with the text of
+ * the recorded prompt. If the template changes earlier text (drops reasoning, for example), that
+ * part is rendered again and the outcome gives the reason.
  */
 export function createLedger(
   format: ChatFormat,
@@ -88,8 +98,8 @@ export function createLedger(
 ): Ledger {
   const turns = createTurnStore(keptPrompts);
   /**
-   * Most recent options key. Equal keys share one string to save memory, because every turn keeps
-   * its key.
+   * Key of the tools and template variables of the most recent prompt. Turns with equal keys share
+   * this string, which saves memory.
    */
   let lastOptions = '';
   return {
@@ -135,7 +145,7 @@ interface SpliceSearch {
   readonly best?: Splice;
   /** The recorded turn that the prompt continues. */
   readonly turn?: Turn;
-  /** Index of the recorded turn among the messages. */
+  /** Index of this turn among the messages of the prompt. */
   readonly index?: number;
   readonly failures: ReadonlyMap<number, SpliceFailure>;
 }

@@ -1,4 +1,6 @@
-/** Decides whether two versions of a message are considered the same message. */
+/**
+ * Decides whether a recorded message and a message that an agent sent back are considered the same.
+ */
 import type { ToolCall } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 import { LRUCache } from 'lru-cache';
@@ -6,9 +8,9 @@ import { canonical } from '../json/object.js';
 import type { NormalMessage } from '../messages/messages.js';
 
 /**
- * Key that is equal for messages that differ only in details that frameworks change: white space
- * around an assistant's text and reasoning, and spacing, key order, escapes and number formats in
- * tool-call arguments.
+ * Returns a key that is equal for messages that differ only in details that agent frameworks
+ * change: white space around an assistant's text and reasoning, and spacing, key order, escapes and
+ * number formats in tool-call arguments.
  */
 export function messageKey(message: NormalMessage): string {
   const { role, content } = message;
@@ -23,12 +25,15 @@ export function messageKey(message: NormalMessage): string {
   ]);
 }
 
-/** Number of characters above which copying a key takes noticeable time. */
+/**
+ * Length in characters above which a text becomes a separate key, because concatenating it to a key
+ * would take noticeable time.
+ */
 const longContent = 16_384;
 
 /**
- * Returns the keys that lead from a `Place` to the place after the message: one key, or two for a
- * message with a long text.
+ * Returns the keys that lead from a `Place` to the place after the message: usually one, but two
+ * for a long message of another role than the assistant, whose text is a key of its own.
  */
 export function messageSteps(message: NormalMessage): readonly string[] {
   const { role, content } = message;
@@ -61,15 +66,18 @@ const canonicals = new LRUCache<string, string>({
   },
 });
 
-/** Ids of a message's tool calls. They identify the turn that made the calls. */
+/**
+ * Returns the ids of a message's tool calls, joined by spaces. They identify the turn that made the
+ * calls.
+ */
 export function callIds(message: NormalMessage): string {
   return message.tool_calls?.map(({ id }) => id).join(' ') ?? '';
 }
 
 /**
- * Returns the number of a turn's tool calls that the client sent back with another name or other
- * arguments, because the recorded name has characters that providers reject or the recorded
- * arguments are not JSON.
+ * Returns the number of a turn's tool calls that the client sent back with another name, or with
+ * other arguments if the recorded arguments are not JSON. Agents change names with characters that
+ * providers reject.
  */
 export function replacedCalls(recorded: NormalMessage, sent: NormalMessage): number {
   const changed = (recorded.tool_calls ?? []).filter(({ function: call }, k) => {

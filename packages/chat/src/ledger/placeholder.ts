@@ -1,14 +1,14 @@
 /**
- * Creates a placeholder message for a recorded turn. The template formats the placeholder like the
- * turn. Marks in the placeholder show where the turn's text ends.
+ * Creates placeholder messages for recorded turns. The template formats a placeholder like the turn
+ * itself, and marks in the placeholder show where the turn ends in the rendering.
  */
 import type { NormalMessage } from '../messages/messages.js';
 
 /**
- * Marks that no template changes and no tokenizer receives. Each is a control string, a sequence
- * that no conversation contains; single control characters do occur, as quotation marks of
- * Windows-1252 that were decoded wrongly. The characters are below U+0100, so that V8 uses one byte
- * per character.
+ * Marks for the parts of a message. Each is a control string: a sequence that no conversation
+ * contains and no template changes. No tokenizer receives the marks. Single control characters
+ * would not do, because they occur in Windows-1252 text that was decoded wrongly. All characters
+ * are below U+0100, so that V8 stores a string with one byte per character.
  */
 const marks = {
   reasoning: '\u0098r\u009C',
@@ -16,7 +16,9 @@ const marks = {
   call: '\u0098n\u009C',
 } as const;
 
-/** Creates a message with the same parts as the recorded message, and a mark for each text. */
+/**
+ * Creates a message with the same parts as the recorded message, in which marks replace the texts.
+ */
 export function toPlaceholder(message: NormalMessage): NormalMessage {
   const { content, reasoning_content: reasoning, tool_calls: calls } = message;
   return {
@@ -45,9 +47,9 @@ const contentMark = (content: string): string =>
     : marks.content;
 
 /**
- * Returns the index in `text` at which the placeholder ends, which is the first place where a stop
- * token may follow. `text` is the rendering after the prompt. Returns undefined if the template
- * omitted a part of the placeholder.
+ * Returns the index at which the placeholder ends, which is the first position where a stop token
+ * may follow. Returns undefined if the template left out a part of the placeholder.
+ * @param text rendering of the placeholder and of later messages
  */
 export function endOfPlaceholder(message: NormalMessage, text: string): number | undefined {
   const { reasoning_content: reasoning, content, tool_calls: calls = [] } = message;
@@ -61,5 +63,5 @@ export function endOfPlaceholder(message: NormalMessage, text: string): number |
   return at;
 }
 
-/** Text after a placeholder, with the call marks removed from names. */
+/** Removes the marks from the names of tools in the text after a placeholder. */
 export const withoutCallMarks = (text: string): string => text.replaceAll(marks.call, '');

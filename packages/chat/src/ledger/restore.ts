@@ -6,14 +6,14 @@ import { placesAfter, turnsAt, type Turn, type TurnStore } from './turn.js';
 
 export interface Restored {
   readonly messages: readonly NormalMessage[];
-  /** Number of messages whose reasoning was restored. */
+  /** Number of messages into which reasoning was inserted. */
   readonly count: number;
 }
 
 /**
- * Restores reasoning. An assistant message without reasoning gets the reasoning of a recorded turn
- * that follows the same messages and is otherwise equal to the message. Tool calls match by id and
- * values, text by equality.
+ * Inserts recorded reasoning into assistant messages without reasoning. A message gets the
+ * reasoning of a recorded turn that followed the same messages and equals the message otherwise:
+ * tool calls must have the same ids and values, text must be equal.
  */
 export function restoreReasoning(messages: readonly NormalMessage[], turns: TurnStore): Restored {
   const end = isPrefill(messages.at(-1)) ? messages.length - 1 : messages.length;

@@ -1,4 +1,6 @@
-/** Builds a prompt from the ids of a recorded turn and the rendering of the messages after it. */
+/**
+ * Builds a prompt from the ids of a recorded turn and the rendering of the messages after the turn.
+ */
 import type { ChatFormat } from '../format/chat-format.js';
 import type { PromptInput } from '../format/prompt.js';
 import type { NormalMessage } from '../messages/messages.js';
@@ -8,17 +10,22 @@ import type { Turn } from './turn.js';
 
 export interface Splice {
   readonly ids: Int32Array;
-  /** Number of recorded ids at the beginning: the prompt and completion of the turn. */
+  /**
+   * Number of ids at the beginning that are copied from the recording: the prompt and completion of
+   * the turn.
+   */
   readonly reused: number;
   readonly rendered: readonly NormalMessage[];
   readonly text: string;
 }
 
 /**
- * Renders the conversation with a placeholder for the turn, which is message `index`. The text must
- * begin with the text of the turn's own prompt (see {@link endOfPrompt}). The stop token after the
- * placeholder must be the one that ended the turn. A truncated turn has no stop token, so the new
- * prompt contains the stop token as context.
+ * Continues a recorded turn, which is message `index`, with the later messages. Renders the
+ * conversation with a placeholder for the turn. The rendering must begin with the text of the
+ * turn's own prompt (see {@link endOfPrompt}), and the stop token after the placeholder must be the
+ * one that ended the turn. A truncated turn has no stop token; the prompt then contains it after
+ * the turn.
+ * @returns the prompt, or the reason why the turn cannot be continued
  */
 export function splice(
   format: ChatFormat,
@@ -47,14 +54,17 @@ export function splice(
   return { ids, reused: turn.prompt.ids.length + turn.completion.length, rendered, text };
 }
 
-/** Open or empty block of reasoning at the end of a prompt, in the syntaxes of Qwen and Gemma 4. */
+/**
+ * Matches a reasoning block at the end of a prompt that is only opened or empty, in the syntaxes of
+ * Qwen and Gemma 4.
+ */
 const emptyThought = /(?:<think>\s*(?:<\/think>\s*)?|<\|channel>thought\s*<channel\|>\s*)$/;
 
 /**
- * Returns the index in `text` at which the turn begins. The prompt may differ in white space:
- * Hermes 3 prints the last tool result without a line break at its end. It may also differ in the
- * empty think block at the end of a prompt with thinking switched off, which some templates print
- * only at the end of a prompt. Returns undefined for any other difference.
+ * Returns the index in `text` at which the turn begins: the end of the turn's prompt. White space
+ * may differ, because Hermes 3 prints the last tool result without a line break at its end. An
+ * empty think block at the end of the prompt may be missing in `text`, because some templates print
+ * it only at the end of a prompt. Returns undefined for any other difference.
  */
 function endOfPrompt(prompt: string, text: string): number | undefined {
   if (text.startsWith(prompt)) return prompt.length;
@@ -63,8 +73,8 @@ function endOfPrompt(prompt: string, text: string): number | undefined {
 }
 
 /**
- * Index in `text` after all of `part`, ignoring white space; undefined if the strings differ
- * otherwise.
+ * Returns the index in `text` at which `part` ends if `text` begins with `part`, apart from white
+ * space; otherwise undefined.
  */
 function endOfSame(part: string, text: string): number | undefined {
   let at = 0;
@@ -83,7 +93,8 @@ const isSpace = (character: string | undefined): boolean =>
   character !== undefined && ' \n\r\t'.includes(character);
 
 /**
- * Returns true if a turn has a think block that is not empty. The block may begin in the prompt.
+ * Returns true if the text of a turn has a think block that is not empty. The block may have been
+ * opened in the prompt.
  */
 export function holdsReasoning(turn: string): boolean {
   const end = turn.indexOf('</think>');

@@ -3,24 +3,30 @@ import { isPrefill } from '../format/prompt.js';
 import type { NormalMessage } from '../messages/messages.js';
 import { callIds, messageSteps } from './message-key.js';
 
-/** Position after a prefix of a conversation; equal prefixes in a rollout share one position. */
+/**
+ * State of a conversation after some of its messages. Conversations of a rollout that begin with
+ * the same messages share the places of these messages.
+ */
 export interface Place {
-  /** Places by the {@link messageSteps} of the next message; undefined if there are none yet. */
+  /**
+   * Places after the next message, keyed by the {@link messageSteps} of that message; undefined if
+   * there are none yet.
+   */
   next: Map<string, Place> | undefined;
   /** The turns that were sampled from exactly the messages before this place. */
   readonly turns: Turn[];
 }
 
-/** The part of a prompt that the ledger stores. */
+/** The part of a prompt that the ledger stores with a turn. */
 export interface PromptRecord {
-  /** Position after the messages of the prompt. */
+  /** Place after the messages of the prompt. */
   readonly place: Place;
-  /** Key of the tools and template switches with which the prompt was rendered. */
+  /** Key of the tools and template variables of the prompt. */
   readonly options: string;
   readonly ids: Int32Array;
   /** The messages, with placeholders for recorded turns. */
   readonly rendered: readonly NormalMessage[];
-  /** Text of the rendered messages. */
+  /** The rendered messages as text. */
   readonly text: string;
 }
 
@@ -31,18 +37,21 @@ export interface RecordedTurn {
   readonly completion: Int32Array;
   /** True if the token limit ended the turn, so that it has no stop token. */
   readonly truncated: boolean;
-  /** The recorder's number for the turn; returned as {@link LedgerPrompt.continues}. */
+  /** Number that the recorder gives to the turn; {@link LedgerPrompt.continues} returns it. */
   readonly call?: number;
 }
 
 export interface Turn extends RecordedTurn {
   readonly prompt: PromptRecord;
   readonly messageKey: string;
-  /** True if the tokens contain reasoning and the end of its think block. */
+  /** True if the completion contains reasoning, including the marker at its end. */
   readonly thinks: boolean;
 }
 
-/** An assistant message, with the turns that were sampled from exactly the messages before it. */
+/**
+ * A finished assistant message of a conversation, with the recorded turns that it may be
+ * (`candidates`): those that were sampled from exactly the messages before it.
+ */
 export interface Point {
   readonly index: number;
   readonly message: NormalMessage;
@@ -59,11 +68,14 @@ export interface Path {
 /** The turns of one rollout. */
 export interface TurnStore {
   add(turn: Turn): void;
-  /** The places before the first message, one per generation, older turns first. */
+  /**
+   * Returns the places before the first message, one per generation, oldest first. A generation
+   * holds the turns of successive prompts and is forgotten as a whole.
+   */
   roots(): readonly Place[];
   /**
-   * Follows a conversation. The points of the path are the finished assistant messages; a prefill
-   * is not finished.
+   * Looks up a conversation. The points of the returned path are the assistant messages, except for
+   * a prefill at the end, which is not finished.
    */
   walk(messages: readonly NormalMessage[]): Path;
   /**
@@ -72,15 +84,15 @@ export interface TurnStore {
   knows(point: Point): boolean;
 }
 
-/** The turns of successive prompts. */
+/** The turns of a number of successive prompts, which are forgotten together. */
 interface Generation {
   readonly root: Place;
   readonly known: Set<string>;
 }
 
 /**
- * Creates a store. It forgets a whole generation of turns at once, which also removes the places
- * without turns that failed calls leave behind.
+ * Creates a store. It forgets a whole generation of turns at once, together with the places that
+ * calls without a recorded turn (failed ones) have left.
  * @param keptPrompts number of most recent prompts whose turns are always kept; a turn is forgotten
  * after at most twice as many prompts
  */
@@ -120,15 +132,17 @@ const newGeneration = (): Generation => ({ root: newPlace(), known: new Set() })
 
 const newPlace = (): Place => ({ next: undefined, turns: [] });
 
-/** Turns that were sampled at the places, older turns first. */
+/** Returns the turns that were sampled at the places, oldest first. */
 export const turnsAt = (places: readonly Place[]): readonly Turn[] =>
   places.flatMap(({ turns }) => turns);
 
-/** Positions after a message with these {@link messageSteps}. */
+/**
+ * Returns the places that follow the given places after a message with these {@link messageSteps}.
+ */
 export const placesAfter = (places: readonly Place[], steps: readonly string[]): readonly Place[] =>
   places.map((place) => steps.reduce(placeAfter, place));
 
-/** Next position, which is created if it does not exist. */
+/** Returns the next place for a key, which is created if it does not exist. */
 function placeAfter(before: Place, key: string): Place {
   const known = before.next?.get(key);
   if (known) return known;

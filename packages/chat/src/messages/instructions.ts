@@ -1,14 +1,17 @@
 /** Adds instructions for the model to the messages of a prompt. */
 import { isObject } from '../json/object.js';
 
-/** Role of the message for instructions: `user` if the chat template prints no system message. */
+/**
+ * Role of the message that gets the instructions: `user` if the chat template prints no system
+ * message.
+ */
 export type InstructionRole = 'system' | 'user';
 
 /**
  * Appends the instructions to the leading system (or developer) message, or inserts a system
  * message. With the role `user`, prepends them to the first user message instead, if there is one.
- * Does not change other messages. The result is deterministic, so that a conversation that requests
- * the same format in each turn can continue from its recorded tokens.
+ * Does not change other messages. The result depends only on the arguments, so that a conversation
+ * that requests the same format in each turn can continue from its recorded tokens.
  */
 export function withInstructions(
   messages: readonly unknown[],

@@ -10,7 +10,8 @@ export interface InvalidRequestOptions {
 }
 
 /**
- * Error with the message "`param` `what`. Expected `expected`."; `param` is the path of the field.
+ * Creates the error "`param` `what`. Expected `expected`."
+ * @param param path of the field in the request
  */
 export function invalidRequest(
   param: string,
@@ -27,7 +28,7 @@ export function invalidRequest(
   });
 }
 
-/** A client's value as JSON for an error message, cut after 80 characters. */
+/** Returns a client's value as JSON for an error message, cut after 80 characters. */
 export function quote(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
   return text.length > 80 ? `${text.slice(0, 80)}...` : text;

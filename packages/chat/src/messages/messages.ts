@@ -4,7 +4,10 @@ import { isObject, type JsonObject } from '../json/object.js';
 import { isTooDeep, maxNesting } from '../tool-call-parser/argument-json.js';
 import { invalidRequest } from './invalid-request.js';
 
-/** A message whose content is a string; absent fields were absent or empty before normalization. */
+/**
+ * A message whose content is a string. A field is absent if it was absent or empty before
+ * normalization.
+ */
 export interface NormalMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly content: string;
@@ -15,8 +18,8 @@ export interface NormalMessage {
   /** Id of the call to which a tool message responds; absent in other messages. */
   readonly tool_call_id?: string;
   /**
-   * Name of the tool that returned a tool message, which some templates print; absent in other
-   * messages.
+   * Name of the tool whose result a tool message contains; absent in other messages. Some templates
+   * print it.
    */
   readonly name?: string;
 }
@@ -145,7 +148,10 @@ function partText(part: unknown, path: string): string {
   return text;
 }
 
-/** Looks up own keys only: a client may send `constructor` as a role. */
+/**
+ * Looks up a key in a table, ignoring inherited keys, because a client may send `constructor` as a
+ * role.
+ */
 function lookUp<T>(table: Readonly<Record<string, T>>, key: unknown): T | undefined {
   return typeof key === 'string' && Object.hasOwn(table, key) ? table[key] : undefined;
 }

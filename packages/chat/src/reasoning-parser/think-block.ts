@@ -7,16 +7,16 @@ import type { PromptEnd, ReasoningParse, ReasoningParser } from './types.js';
 
 interface BlockOptions extends Partial<Omit<ReasoningParser, 'parse'>> {
   /**
-   * Matches the start of a tool call that ends an unclosed block.
+   * Matches the start of a tool call that ends a reasoning block without closing marker.
    * @default no pattern: calls do not end a block
    */
   readonly callStart?: RegExp;
 }
 
 /**
- * Creates a parser for reasoning in a block. The closing marker ends reasoning only if a block is
- * open. Otherwise the marker is text, for example in a JSON string. In an open block, everything up
- * to the block's end is reasoning, even if the token limit cut the block off.
+ * Creates a parser for reasoning in a block. The closing marker only counts while a block is open;
+ * otherwise it is ordinary text, for example in a JSON string. If the token limit cuts off a block
+ * before its closing marker, everything in it is reasoning.
  */
 function thinkBlock(options: BlockOptions): ReasoningParser {
   const { markers = ['<think>', '</think>'], isOpen = false, heading = '' } = options;
@@ -51,15 +51,15 @@ const withoutHeading = (block: string, heading: string): string =>
   `${block}\n`.startsWith(heading) ? block.slice(heading.length) : block;
 
 /**
- * Parser for responses that always begin with reasoning: templates of DeepSeek-R1 write `<think>`
- * into the prompt.
+ * Parser for DeepSeek-R1, whose responses always begin with reasoning: its templates write
+ * `<think>` at the end of the prompt.
  */
 export const deepseekR1 = thinkBlock({ isOpen: true });
 
 /**
- * Parser that finds no reasoning in a response without a tag, because Qwen3 may omit reasoning.
- * Qwen 3.5 may call a tool without closing the block; a `<tool_call>` tag that no call follows is a
- * part of the reasoning.
+ * Parser for Qwen3, which may omit reasoning: a response without `<think>` has none. Qwen 3.5 may
+ * call a tool without closing the block, so a call also ends reasoning; a `<tool_call>` tag without
+ * a call is part of the reasoning.
  */
 export const qwen3 = thinkBlock({
   callMark: '<tool_call>',
@@ -77,7 +77,10 @@ export const gemma4 = thinkBlock({
 /** Parser for Mistral's reasoning models from Ministral 3 on. */
 export const mistral = thinkBlock({ markers: ['[THINK]', '[/THINK]'] });
 
-/** State of reasoning at the end of a prompt. */
+/**
+ * Returns how a prompt ends: with the opening marker of reasoning, with the closing marker, or with
+ * neither. Ignores white space at the end.
+ */
 export function promptEnd(text: string, [open, close]: ReasoningParser['markers']): PromptEnd {
   const end = text.trimEnd();
   if (end.endsWith(open)) return 'open';

@@ -7,31 +7,37 @@ export interface ReasoningParse {
   readonly isCutByCall?: boolean;
 }
 
-/** State at the end of the prompt: inside a think block, after a think block, or neither. */
+/**
+ * End of a prompt: the opening marker of reasoning (`open`), the closing marker (`closed`), or
+ * neither (`other`).
+ */
 export type PromptEnd = 'open' | 'closed' | 'other';
 
 export interface ReasoningParser {
   /**
-   * Tokens of the syntax; the parser sees their text even if the vocabulary marks them as special.
+   * Opening and closing marker of reasoning. The parser gets their text even if the vocabulary
+   * marks these tokens as special.
    */
   readonly markers: readonly [open: string, close: string];
   /**
-   * True if a response begins inside the reasoning even when neither the response nor the prompt
-   * contains the opening marker.
+   * True if a response is assumed to begin inside the reasoning even if neither the prompt nor the
+   * response contains the opening marker.
    */
   readonly isOpen: boolean;
   /**
-   * Line that follows the opening marker and does not belong to the reasoning. @default no heading
+   * Line between the opening marker and the reasoning, such as the name of a channel, which is not
+   * part of the reasoning.
+   * @default no heading
    */
   readonly heading?: string;
   /**
-   * Text at the beginning of a tool call, which ends the reasoning.
+   * Marker at the beginning of a tool call; a call ends the reasoning.
    * @default no mark: calls do not end the reasoning
    */
   readonly callMark?: string;
   /**
    * Splits a response into reasoning and text.
-   * @param end state at the end of the prompt that the response follows
+   * @param end how the prompt of the response ends
    */
   readonly parse: (text: string, end?: PromptEnd) => ReasoningParse;
 }

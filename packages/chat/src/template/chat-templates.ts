@@ -1,11 +1,12 @@
 /**
- * Chat templates for models that come without a chat template. Neither template changes earlier
- * text when messages are added.
+ * Chat templates for models without a template of their own. Neither changes earlier text when
+ * messages are added.
  */
 
 /**
- * ChatML with tools, tool calls and reasoning as in Qwen3, but keeping the reasoning of earlier
- * turns. Needs the tokens `<|im_start|>` and `<|im_end|>`; `<|im_end|>` ends a turn.
+ * ChatML with tools, tool calls and reasoning as in Qwen3. Unlike Qwen3's template, it keeps the
+ * reasoning of earlier turns. Needs the tokens `<|im_start|>` and `<|im_end|>`; `<|im_end|>` ends a
+ * turn.
  */
 const chatml = `{%- set mute = enable_thinking is defined and enable_thinking is false %}
 {%- set first = messages[0].content or '' if messages[0].role == 'system' else '' %}
@@ -68,9 +69,9 @@ const chatml = `{%- set mute = enable_thinking is defined and enable_thinking is
 {%- endif %}`;
 
 /**
- * Template for models with a few thousand weights: a message is its content, followed by a line
- * break, or by the end token if the model wrote the message. Tools are not described; tool calls
- * are printed without spaces around them.
+ * Template for models with a few thousand parameters. It prints the content of each message,
+ * followed by the end token for messages of the assistant and by a line break for others. Tools are
+ * not described; tool calls are printed without spaces around them.
  */
 const minimal = `{%- for message in messages %}
     {%- set content = message.content or '' %}

@@ -14,9 +14,9 @@ import type { NormalMessage } from '../messages/messages.js';
 export interface RenderInput {
   readonly messages: readonly NormalMessage[];
   readonly tools?: readonly ToolDefinition[];
-  /** True to add the beginning of an assistant turn. */
+  /** True to end the prompt with the beginning of an assistant turn. */
   readonly addGenerationPrompt: boolean;
-  /** Value of `enable_thinking`; chosen by the template if absent. */
+  /** Value of `enable_thinking`. @default undefined: the template decides */
   readonly enableThinking?: boolean;
   /** Additional variables, which take precedence over all other variables. */
   readonly templateArgs?: Readonly<Record<string, unknown>>;
@@ -31,15 +31,15 @@ export interface ChatTemplate {
 }
 
 /**
- * Time that templates print as the date: the start of the process, so that prompts do not change at
- * midnight.
+ * Time that templates print as the current date. It is the start of the process, so that prompts do
+ * not change at midnight.
  */
 const started = new Date();
 
 /**
  * Compiles a template.
- * @param variables visible to the template, for example the special tokens
- * @param now time that the template prints as the date
+ * @param variables variables for every rendering, for example the special tokens
+ * @param now time that the template prints as the current date
  * @throws CheckpointError for a syntax error
  */
 export function createChatTemplate(
@@ -99,12 +99,14 @@ function compile(source: string, now: Date): Render {
   }
 }
 
-/** Format of tool-call arguments for a template: parsed, or as the string that the model wrote. */
+/**
+ * How tool-call arguments are passed to a template: parsed, or as the string that the model wrote.
+ */
 type ArgumentFormat = 'text' | 'parsed';
 
 /**
- * Determines the format that a template expects. Arguments are parsed, as in vLLM and transformers,
- * unless the template fails for a dict or prints a dict in Python's syntax.
+ * Determines how a template expects arguments. They are parsed, as in vLLM and transformers, unless
+ * the template fails for a dict or prints a dict in Python's syntax instead of JSON.
  */
 function argumentFormat(
   render: (input: RenderInput, format: ArgumentFormat) => string,
@@ -174,7 +176,10 @@ function parsed(text: string): Value {
   }
 }
 
-/** Cache of tools as template values, which are large and the same for many model calls. */
+/**
+ * Cache of tool definitions that are converted to template values. They are large and usually the
+ * same for many model calls.
+ */
 const knownTools = new WeakMap<readonly ToolDefinition[], Value>();
 
 function toolValues(tools: readonly ToolDefinition[]): Value {

@@ -5,9 +5,10 @@ import type { NormalMessage } from '../messages/messages.js';
 import type { ChatTemplate, RenderInput } from './template.js';
 
 /**
- * Returns the template with tools in the system message, and calls and results in the content of
- * assistant and user messages, in the syntax of the parser `hermes`. If the template prints no
- * system message, as Gemma 2's, tools are in the first user message.
+ * Returns a template that describes tools in the system message, and prints calls and results in
+ * the content of assistant and user messages, in the syntax of the parser `hermes`. If the given
+ * template prints no system message, such as Gemma 2's, tools are described in the first user
+ * message.
  */
 export function withToolsInMessages(template: ChatTemplate): ChatTemplate {
   const role = instructionRole(template);
@@ -65,14 +66,18 @@ const withCalls = ({ content, tool_calls: calls = [] }: NormalMessage): string =
 const probe = 'probe_of_tools';
 const user = { role: 'user', content: 'x' } as const;
 
-/** Returns the role of the message in which the template prints instructions for the model. */
+/**
+ * Returns the role of the message for instructions: `system`, or `user` if the template prints no
+ * system message.
+ */
 export function instructionRole(template: ChatTemplate): InstructionRole {
   const messages = [{ role: 'system', content: probe }, user] as const;
   return prints(template, { messages, addGenerationPrompt: true }, false) ? 'system' : 'user';
 }
 
 /**
- * Returns true if the template prints {@link probe}. Returns `otherwise` if it rejects the input.
+ * Returns true if the rendered input contains {@link probe}. Returns `otherwise` if the template
+ * rejects the input.
  */
 function prints(template: ChatTemplate, input: RenderInput, otherwise: boolean): boolean {
   try {
@@ -83,9 +88,9 @@ function prints(template: ChatTemplate, input: RenderInput, otherwise: boolean):
 }
 
 /**
- * Returns true if a model can see tools through the template: the template prints the names of
- * tools, or at least the names in calls (templates for models that know their tools from training).
- * Also returns true for a template that rejects the test messages.
+ * Returns true if a template supports tools: it prints the names of the tools, or at least those in
+ * calls (some models know their tools from training). Also returns true for a template that rejects
+ * the test messages.
  */
 export function printsTools(template: ChatTemplate): boolean {
   const call = {

@@ -7,7 +7,11 @@ import type { TokenizerFiles } from './files.js';
 export interface CharTokenizerOptions {
   /** Characters that each become a token: a string, or a list of single characters. */
   readonly characters: string | readonly string[];
-  /** Longer strings that are one token each; the longest match takes precedence. @default [] */
+  /**
+   * Strings of several characters that are one token each. If several match, the longest one takes
+   * precedence.
+   * @default []
+   */
   readonly words?: readonly string[];
   /**
    * Tokens that mark structure and have no visible text, in addition to `eosToken`, `bosToken`,
@@ -119,7 +123,7 @@ const tokenizerJson = ({ tokens, special, markers, words, unkToken }: TokenLists
 });
 
 /**
- * Returns the pattern that splits text. The regex engines of JavaScript and of Python's
+ * Returns the pattern that splits text into words and characters. JavaScript and Python's
  * `transformers` try alternatives in order, so longer words come first. `[\s\S]` also matches line
  * breaks.
  */
@@ -149,8 +153,8 @@ function checkTokens(tokens: readonly string[], characters: readonly string[]): 
 }
 
 /**
- * Checks that the template's own text has tokens: otherwise every prompt would contain unknown
- * tokens.
+ * Checks that every character that the template itself prints has a token: otherwise every prompt
+ * would contain unknown tokens.
  */
 function checkTemplate(
   source: string,
@@ -171,8 +175,8 @@ function checkTemplate(
 }
 
 /**
- * Returns the text that the template prints around messages of all roles. If the template rejects
- * this order of roles, returns the text around a user message.
+ * Returns the text that the template prints in addition to the contents of messages, for messages
+ * of all roles. If the template rejects this order of roles, only for a user message.
  */
 function ownText(template: ChatTemplate): string {
   const orders = [['system', 'user', 'assistant', 'tool'], ['user']] as const;

@@ -1,6 +1,6 @@
 /**
- * Expresses the pre-tokenizers of tokenizer.json by those that `@huggingface/tokenizers` applies as
- * the Python library does.
+ * Rewrites the pre-tokenizers of tokenizer.json as equivalent ones that `@huggingface/tokenizers`
+ * applies in the same way as the Python library does.
  * @see https://github.com/huggingface/tokenizers/tree/main/tokenizers/src/pre_tokenizers
  */
 import { CheckpointError } from '@trinity-rft/core';
@@ -25,12 +25,12 @@ const sequence = (...pretokenizers: readonly unknown[]): JsonObject => ({
   pretokenizers,
 });
 
-/** Puts a space before a text that begins with another character. */
+/** Pre-tokenizer that puts a space before a text that does not begin with one. */
 const prefix: JsonObject = { type: 'Metaspace', replacement: ' ', prepend_scheme: 'always' };
 
 /**
- * Functions by type for the pre-tokenizers that the library applies differently: without some of
- * their settings, or with other classes of characters.
+ * Rewriting function for each supported type of pre-tokenizer. The JavaScript library ignores some
+ * of their settings, or uses other classes of characters.
  */
 const rewrites: Readonly<Record<string, (step: JsonObject) => unknown>> = {
   Sequence: ({ pretokenizers: steps }) =>
@@ -80,12 +80,13 @@ export function supportedPreTokenizer(step: unknown): unknown {
 
 const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
 
-/** Splits before each occurrence of a character. */
+/** Returns a pre-tokenizer that splits text before each occurrence of a character. */
 const before = (character: string): JsonObject => isolated(`(?=${escaped(character)})`);
 
 /**
- * Converts a step that splits by a pattern. The library supports `Isolated`, `Removed` with an
- * expression, and the matches of `Removed`.
+ * Rewrites a `Split` step. The library supports the behaviors `Isolated` without `invert`, and
+ * `Removed` with a regular expression.
+ * @throws CheckpointError for a behavior that cannot be expressed by these
  */
 function split(step: JsonObject): unknown {
   const { pattern, behavior, invert = false } = step;

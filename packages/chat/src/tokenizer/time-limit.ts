@@ -1,12 +1,12 @@
-/** A deadline for synchronous work with regular expressions from model files. */
+/** Time limit for synchronous work with regular expressions from model files. */
 import { createContext, Script, type Context } from 'node:vm';
 
 let context: Context | undefined;
 let script: Script | undefined;
 
 /**
- * Runs `work`. Returns undefined if `work` was interrupted after `ms` milliseconds. Adds about 0.1
- * ms.
+ * Runs `work` and returns its result. Interrupts `work` after `ms` milliseconds, and then returns
+ * undefined. Adds about 0.1 ms to the running time.
  */
 export function within<T>(ms: number, work: () => T): { readonly value: T } | undefined {
   context ??= createContext({});

@@ -13,10 +13,10 @@ interface DecoderConfig {
 const tables = new WeakMap<Tokenizer, readonly Uint8Array[]>();
 
 /**
- * The byte string of every id in [0, vocabularySize); empty for ids without a token. Concatenated,
- * the byte strings are the text of a sequence, except that a `Strip` decoder of SentencePiece
- * models would remove one leading space. Supports byte-level BPE, SentencePiece with byte fallback,
- * and words or characters that are joined without changes.
+ * Returns the bytes of every id in [0, vocabularySize); an empty array for ids without a token.
+ * Concatenating the bytes of a sequence's tokens gives its text, except that a `Strip` decoder of
+ * SentencePiece models would remove one leading space. Supports byte-level BPE, SentencePiece with
+ * byte fallback, and words or characters that are joined without changes.
  * @throws CheckpointError for other decoders, such as WordPiece, CTC, or Replace with a Regex
  */
 export function tokenByteTable(tokenizer: Tokenizer): readonly Uint8Array[] {
@@ -26,9 +26,9 @@ export function tokenByteTable(tokenizer: Tokenizer): readonly Uint8Array[] {
 }
 
 /**
- * The text of each token of a sequence, for display. Concatenated, the pieces are the text of the
- * sequence. A character whose bytes belong to several tokens is in the piece of the last of these
- * tokens. Invalid bytes become U+FFFD. Ids beyond the vocabulary have empty pieces.
+ * Returns a piece of text for each token of a sequence, for display. Concatenated, the pieces are
+ * the text of the sequence. A character whose bytes belong to several tokens is in the piece of the
+ * last of these tokens. Invalid bytes become U+FFFD. Ids beyond the vocabulary have empty pieces.
  */
 export function tokenTexts(tokenizer: Tokenizer, tokens: ArrayLike<number>): readonly string[] {
   const table = tokenByteTable(tokenizer);
@@ -52,7 +52,7 @@ function build(tokenizer: Tokenizer): readonly Uint8Array[] {
   });
 }
 
-/** Flattens nested decoders to one list. */
+/** Returns the steps of a decoder as a flat list, without nested sequences. */
 function steps(decoder: DecoderConfig | null | undefined): readonly DecoderConfig[] {
   if (!decoder) return [];
   return decoder.type === 'Sequence' ? (decoder.decoders ?? []).flatMap(steps) : [decoder];
@@ -88,8 +88,8 @@ function substitute(token: string, decoder: DecoderConfig): string {
 }
 
 /**
- * Bytes by character of GPT-2's printable alphabet: printable bytes keep their code point, the
- * other 68 are numbered from 256 on.
+ * Bytes by their character in GPT-2's printable alphabet. The code point of a printable byte is the
+ * byte itself; the other 68 bytes have the code points from 256 on, in order.
  * @see https://github.com/openai/gpt-2/blob/master/src/encoder.py `bytes_to_unicode`
  */
 const byteOfCharacter: ReadonlyMap<string, number> = (() => {

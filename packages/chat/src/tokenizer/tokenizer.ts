@@ -55,7 +55,8 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
 }
 
 /**
- * Content of tokenizer.json for the library, which requires keys that the file may omit.
+ * Returns the tokenizer.json for the library, with supported pre-tokenizers and with keys that the
+ * library requires although files may omit them.
  * @throws CheckpointError that names a setting that the library does not support
  */
 function tokenizerJson(tokenizer: JsonObject): JsonObject {
@@ -71,9 +72,10 @@ function tokenizerJson(tokenizer: JsonObject): JsonObject {
 }
 
 /**
- * String that is no token. If a BPE model has no unknown token, the library omits a character
- * without a token. With this string as the unknown token, the character has no id instead.
- * Byte-level models omit the bytes that they lack, as in Python.
+ * String that is not in the vocabulary, used as the unknown token of models that have none. Without
+ * an unknown token, the library silently omits characters that have no token; with this one, the id
+ * of such a character is undefined, which `encode` reports as an error. Byte-level models keep
+ * omitting bytes that have no token, as in Python.
  */
 const noToken = '\u0000no token\u0000';
 
@@ -92,8 +94,8 @@ function open(json: JsonObject, config: JsonObject): HuggingFaceTokenizer {
 }
 
 /**
- * Refuses added tokens that match whole words only, because the library also finds such a token
- * within a word.
+ * Refuses added tokens with `single_word`, which match whole words only, because the library would
+ * also find such a token within a word.
  */
 function refuseWholeWords({ added_tokens: tokens }: JsonObject): void {
   const found = Array.isArray(tokens)
@@ -107,8 +109,8 @@ function refuseWholeWords({ added_tokens: tokens }: JsonObject): void {
 }
 
 /**
- * Returns the ids that precede a prompt. `add_bos_token` takes precedence over the post-processor,
- * as in the Llama tokenizers of `transformers`.
+ * Returns the ids that the tokenizer puts before a text. `add_bos_token` takes precedence over the
+ * post-processor, as in the Llama tokenizers of `transformers`.
  */
 function prefixIds(
   inner: HuggingFaceTokenizer,
@@ -122,17 +124,20 @@ function prefixIds(
 }
 
 /**
- * Number of characters above which encoding has a time limit. Shorter texts take little time,
- * unless a pattern contains nested repetitions.
+ * Length of a text, in characters, above which encoding has a time limit. Shorter texts take little
+ * time, unless a pattern contains nested repetitions.
  */
 const longText = 5_000;
 
-/** Time limit in milliseconds for encoding a text, far above what any tokenizer needs. */
+/**
+ * Returns the time limit for encoding a text, in milliseconds, which is far more than any tokenizer
+ * needs.
+ */
 const msFor = (text: string): number => Math.ceil(1_000 + text.length / 100);
 
 /**
- * True if a pattern in the files repeats a group. If the group itself contains a repetition, as in
- * `(a+)+$`, the pattern can take exponential time even for a short text.
+ * Returns true if a pattern in the files repeats a group. If the group itself contains a
+ * repetition, as in `(a+)+$`, the pattern can take exponential time even for a short text.
  */
 const hasNestedRepeats = (tokenizer: JsonObject): boolean =>
   [tokenizer['normalizer'], tokenizer['pre_tokenizer']].some((part) =>
@@ -168,7 +173,10 @@ function noTokenFor(text: string, inner: HuggingFaceTokenizer): ModelError {
 // Keeps byte order marks, which are ordinary text here.
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** Buffer that every decode reuses; it grows to the longest text. */
+/**
+ * Buffer for the bytes of a text, which all calls of `decode` reuse. It grows to the size of the
+ * longest text.
+ */
 let joined = new Uint8Array(1024);
 
 function decode(

@@ -1,7 +1,7 @@
 import type { TokenizerFiles } from './files.js';
 
 export interface DecodeOptions {
-  /** Ids that add no text to the result, for example {@link Tokenizer.specialTokenIds}. */
+  /** Ids to ignore when decoding, for example {@link Tokenizer.specialTokenIds}. */
   readonly skip?: ReadonlySet<number>;
 }
 
@@ -9,18 +9,23 @@ export interface DecodeOptions {
 export interface Tokenizer {
   /** Contents of the tokenizer's files, for writing them to a checkpoint. */
   readonly files: TokenizerFiles;
-  /** Largest id + 1; the embeddings of a model may have more rows. */
+  /** Largest id + 1. The embedding matrix of the model may have more rows. */
   readonly vocabularySize: number;
   /** Ids of tokens that mark structure (`special` in tokenizer.json) and have no visible text. */
   readonly specialTokenIds: ReadonlySet<number>;
-  /** Ids of special tokens, and of other added tokens that are tags, such as `<tool_call>`. */
+  /**
+   * Ids of special tokens, and of other added tokens that look like tags, such as `<tool_call>`.
+   */
   readonly controlTokenIds: ReadonlySet<number>;
   /**
    * Ids that end a generation: `eos_token_id` of generation_config.json and the tokenizer's
    * `eos_token`.
    */
   readonly eosTokenIds: readonly number[];
-  /** Ids to put before a text that no chat template has rendered, such as the id of `bos_token`. */
+  /**
+   * Ids to put before plain text (text that no chat template has rendered), such as the id of
+   * `bos_token`.
+   */
   readonly prefixIds: readonly number[];
   /** Texts of `bos_token`, `eos_token`, `pad_token` and `unk_token`, for chat templates. */
   readonly specialTokens: Readonly<Record<string, string>>;
@@ -29,13 +34,13 @@ export interface Tokenizer {
   tokenToId(token: string): number | undefined;
   idToToken(id: number): string | undefined;
   /**
-   * Returns the ids of `text`. Special tokens in the text become their ids; no special tokens are
-   * added.
+   * Returns the ids of `text`. Special tokens that occur in the text become their ids. Unlike in
+   * Python, no special tokens are added at the start or the end.
    */
   encode(text: string): Int32Array;
   /**
-   * The text of the ids, decoded as UTF-8; invalid sequences become U+FFFD. Unlike in Python,
-   * spaces are not cleaned up and a leading space stays, because the ids may continue other text.
+   * Returns the text of the ids. Invalid UTF-8 sequences become U+FFFD. Unlike in Python, spaces
+   * are not cleaned up and a leading space is kept, because the ids may continue another text.
    */
   decode(ids: ArrayLike<number>, options?: DecodeOptions): string;
 }

@@ -1,4 +1,7 @@
-/** A sample that identifies a tokenizer: the ids of various texts, and the texts of some ids. */
+/**
+ * Sample of a tokenizer's results by which tokenizers are compared: the ids of various texts, and
+ * the texts of some ids.
+ */
 import type { VocabularySample } from '@trinity-rft/core/engine';
 import type { Tokenizer } from './types.js';
 
@@ -24,7 +27,7 @@ const texts = [
 const idCount = 24;
 const specialCount = 32;
 
-/** Sample of a tokenizer's results, without texts that the tokenizer cannot encode. */
+/** Returns the sample for a tokenizer, without texts that it cannot encode. */
 export function vocabularySample(tokenizer: Tokenizer): VocabularySample {
   return {
     texts: [...texts, specialText(tokenizer)].flatMap((text) => {
@@ -36,7 +39,7 @@ export function vocabularySample(tokenizer: Tokenizer): VocabularySample {
   };
 }
 
-/** Text with special tokens between letters. */
+/** Returns a text in which special tokens alternate with letters. */
 function specialText(tokenizer: Tokenizer): string {
   const ids = [...tokenizer.specialTokenIds].toSorted((a, b) => a - b).slice(0, specialCount);
   return `a${ids.map((id) => `${tokenizer.decode([id])}b`).join('')}`;
@@ -50,7 +53,10 @@ function encoded(tokenizer: Tokenizer, text: string): readonly number[] | undefi
   }
 }
 
-/** Ids that are spread evenly over the vocabulary, including the first and the last. */
+/**
+ * Returns ids that are spread evenly over the vocabulary, including the first and the last, but
+ * without ids that have no token.
+ */
 function spreadIds(tokenizer: Tokenizer): readonly number[] {
   const last = tokenizer.vocabularySize - 1;
   const ids = Array.from({ length: idCount }, (_, i) => Math.round((i * last) / (idCount - 1)));

@@ -4,8 +4,8 @@ import type { Tokenizer } from './types.js';
 const known = new WeakMap<Tokenizer, Vocabulary>();
 
 /**
- * Vocabulary of a tokenizer, for comparing two tokenizers. Returns the same object for the same
- * tokenizer.
+ * Returns a view of the tokenizer's vocabulary, for comparing two tokenizers. It is the same object
+ * for the same tokenizer.
  */
 export function vocabularyOf(tokenizer: Tokenizer): Vocabulary {
   const vocabulary = known.get(tokenizer) ?? {

@@ -1,19 +1,19 @@
-/** Limits and serialises the JSON of a call's arguments. */
+/** Serialises the arguments of tool calls to JSON, and limits their nesting. */
 import { stringEnd } from '@trinity-rft/core/support';
 import { dumps } from '../jinja/spelling.js';
 import type { Dict, Value } from '../jinja/values.js';
 import type { Attempt } from './scan-calls.js';
 
 /**
- * Maximum nesting of arguments from models and clients. There is a limit because templates print
- * arguments recursively. It is below the limit of request bodies, which contain arguments as
- * objects in the Messages API.
+ * Maximum nesting depth of arguments from models and clients. There is a limit because templates
+ * print arguments recursively. It is lower than the limit for request bodies, because in the
+ * Messages API a request body contains arguments as nested objects.
  */
 export const maxNesting = 120;
 
 /**
- * True if the arrays and objects of a JSON text are nested deeper than arguments may be. The text
- * may be cut off; the time is proportional to its length.
+ * Returns true if arrays and objects in a JSON text are nested deeper than {@link maxNesting}. The
+ * text may be cut off. Takes time proportional to its length.
  */
 export function isTooDeep(json: string): boolean {
   let depth = 0;
@@ -30,13 +30,14 @@ export function isTooDeep(json: string): boolean {
 }
 
 /**
- * Returns true if JSON can represent the value as an argument: it is finite and not nested too
- * deeply.
+ * Returns true if the value can be an argument in JSON: it contains no infinity or NaN and is not
+ * nested too deeply.
  */
 export const isArgument = (value: Value): boolean => jsonOf([value]) !== undefined;
 
 /**
- * Returns the call that ends at `end`, or a malformed call if JSON cannot represent the arguments.
+ * Returns the attempt with one call that ends at `end`, or with one malformed call if JSON cannot
+ * represent the arguments.
  */
 export function readCallOf(name: string, args: Dict, end: number): Attempt {
   const json = jsonOf(args);
@@ -45,7 +46,10 @@ export function readCallOf(name: string, args: Dict, end: number): Attempt {
     : { toolCalls: [{ name, arguments: json }], end };
 }
 
-/** The JSON of arguments; undefined if JSON cannot represent them, or they are too deep. */
+/**
+ * Returns the JSON of arguments; undefined if JSON cannot represent them, or they are nested too
+ * deeply.
+ */
 export function jsonOf(value: Value): string | undefined {
   try {
     const json = dumps(value, { allowNan: false });

@@ -1,12 +1,12 @@
 /**
- * Ids of tool calls. They are derived from the place of the call, so that equal rollouts have equal
- * ids.
+ * Ids of tool calls. They are computed from the position of the call in the rollout, so that equal
+ * rollouts have equal ids.
  */
 import type { ToolCallParser } from './types.js';
 
 /**
- * Place of a tool call: the model call in the rollout, its choice, and the position in the
- * response.
+ * Position of a tool call in a rollout: the number of the model call, the number of the choice in
+ * its response, and the index of the tool call in the choice.
  */
 export interface CallPlace {
   readonly call: number;
@@ -26,8 +26,8 @@ export function toolCallId(
 }
 
 /**
- * Returns the number, within the rollout, of the model call that made the tool call with this id.
- * Returns undefined for ids of another format.
+ * Returns the number of the model call, within the rollout, whose response contains the tool call
+ * with this id. Returns undefined for ids that {@link toolCallId} did not make.
  */
 export function callOfId(id: string): number | undefined {
   const long = /^call_(\d+)_\d+_\d+$/.exec(id)?.[1];

@@ -1,6 +1,6 @@
 /**
  * Reads the arguments of Gemma's calls, `{key:value,...}`: keys without quotes, strings between
- * special marks, and nested objects and lists.
+ * special quote marks, and nested objects and lists.
  */
 import type { Value } from '../jinja/values.js';
 import { convert, literal } from './typed-text.js';
@@ -8,15 +8,17 @@ import { convert, literal } from './typed-text.js';
 export interface GemmaArguments {
   /** `cut` if the text ends within the arguments. */
   readonly kind: 'ended' | 'cut' | 'invalid';
-  /** Index after the arguments, or after the part that was read. */
+  /**
+   * Index after the arguments if `kind` is `ended`, otherwise the index at which reading failed.
+   */
   readonly at: number;
   readonly args: ReadonlyMap<Value, Value>;
 }
 
 /**
  * Reads the object that begins at `at`.
- * @param quote mark before and after a string
- * @param typesOf returns the types of a top-level argument, or an empty list if any type fits
+ * @param quote quote mark before and after a string
+ * @param typesOf returns the allowed types of an argument, or an empty list if any type is allowed
  */
 export function readGemmaArguments(
   text: string,
@@ -86,7 +88,7 @@ class Reader {
     return value === undefined ? raw : value;
   }
 
-  /** Reads the rest of a string whose opening mark has been read, including the closing mark. */
+  /** Reads a string after its opening quote mark, including the closing one. */
   #string(): string {
     const end = this.#text.indexOf(this.#quote, this.at);
     const value = this.#text.slice(this.at, end < 0 ? undefined : end);

@@ -13,15 +13,15 @@ import type { ToolCallParser } from './types.js';
 interface Marks {
   readonly open: string;
   readonly close: string;
-  /** Mark before and after a string. */
+  /** Quote mark before and after a string. */
   readonly quote: string;
-  /** Token that begins the result of a call. */
+  /** Token that begins the result of a tool call. */
   readonly response: string;
 }
 
 /**
- * Creates a parser. The closing mark may be missing at the end of the text. White space around text
- * belongs to the syntax.
+ * Creates a parser. The closing mark may be missing at the end of the response. If there are calls,
+ * white space around the other text is removed, because it belongs to the call syntax.
  */
 const gemmaParser = (marks: Marks): ToolCallParser => ({
   markers: [marks.open, marks.close, marks.quote],

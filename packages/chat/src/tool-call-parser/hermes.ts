@@ -12,9 +12,9 @@ const close = '</tool_call>';
 
 /**
  * Parser for calls that are objects with a `name`, and `arguments` or `parameters` (default `{}`).
- * The closing tag may be missing at the end of the text, where models often stop. One line break
- * before a call and white space between calls belong to the syntax. Everything else stays in the
- * text.
+ * The closing tag may be missing at the end of the response, because models often stop there. A
+ * line break before a call and white space between calls belong to the syntax. Everything else
+ * stays in the text.
  */
 export const hermes: ToolCallParser = {
   markers: [open, close],

@@ -6,14 +6,15 @@ import type { Attempt } from './scan-calls.js';
 import type { ParsedToolCall } from './types.js';
 
 export interface JsonCall extends JsonScan {
-  /** The call; undefined if the value is not a call, or is incomplete. */
+  /** The call that was read; undefined if the value is not a call, or is incomplete. */
   readonly call?: ParsedToolCall;
 }
 
 /**
- * Reads the value that begins at `at`. Arguments are under `arguments` or, in Llama's format,
- * `parameters`.
- * @param bare arguments of an object without either key; if undefined, such an object is not a call
+ * Reads the JSON object that begins at `at` as a call. Its arguments are under the key `arguments`
+ * or, in Llama's format, `parameters`.
+ * @param bare arguments of a call whose object has neither key; if undefined, such an object is not
+ * a call
  */
 export function readJsonCall(text: string, at: number, bare?: '{}'): JsonCall {
   if (text[at] !== '{') return { kind: at < text.length ? 'invalid' : 'cut', at, open: [] };
@@ -30,8 +31,8 @@ export function readJsonCall(text: string, at: number, bare?: '{}'): JsonCall {
 }
 
 /**
- * Reads a list of calls, or one call. If the text ends after a call, the list is considered
- * complete.
+ * Reads a list of calls, or calls without brackets that are separated by commas. If the text ends
+ * after a call, a missing closing bracket is ignored.
  */
 export function readJsonCalls(text: string, start: number): Attempt {
   const toolCalls: ParsedToolCall[] = [];
@@ -50,9 +51,10 @@ export function readJsonCalls(text: string, start: number): Attempt {
 }
 
 /**
- * Returns the arguments as the model wrote them, if they are an object. An object inside a JSON
- * string is unwrapped. `null` and an empty string mean that there are no arguments. Returns
- * undefined for other JSON, and for arguments that are nested too deeply.
+ * Returns the JSON object in which a call has its arguments, as the model wrote it. If the object
+ * is encoded as a JSON string, returns the object in the string. `null` and an empty string mean
+ * that there are no arguments. Returns undefined for other JSON, and for arguments that are nested
+ * too deeply.
  */
 export function readArguments(json: string): string | undefined {
   const object = objectIn(json);

@@ -2,7 +2,9 @@
 import { skipSpace } from './json-span.js';
 
 export interface JsonScan {
-  /** `cut` means that the text ends inside the value, but is valid so far. */
+  /**
+   * `ended` if the value is complete; `cut` if the text ends inside the value, but is valid so far.
+   */
   readonly kind: 'ended' | 'cut' | 'invalid';
   /** Index after the value, or of the first character that cannot belong to the value. */
   readonly at: number;
@@ -12,7 +14,10 @@ export interface JsonScan {
 
 type Expected = 'value' | 'value or end' | 'key' | 'key or end' | 'colon' | 'comma or end';
 
-/** Scans a value. The time only depends on the length of the value, not on its nesting. */
+/**
+ * Scans the value that begins at `start`. The time depends only on the length of the value, not on
+ * its nesting.
+ */
 export function scanJson(text: string, start: number): JsonScan {
   const open: number[] = [];
   let expected: Expected = 'value';
@@ -51,8 +56,8 @@ export function scanJson(text: string, start: number): JsonScan {
 }
 
 /**
- * Index after the JSON string, number or literal at `at`: above `text.length` if the text ends
- * within it, -1 if it is invalid.
+ * Returns the index after the JSON string, number or literal that begins at `at`. The index is
+ * greater than `text.length` if the text ends within it, and -1 if it is invalid.
  */
 function scalarEnd(text: string, at: number): number {
   if (text[at] === '"') return stringEnd(text, at);

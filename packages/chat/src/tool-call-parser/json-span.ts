@@ -4,10 +4,10 @@
  */
 import { stringEnd } from '@trinity-rft/core/support';
 
-/** Range [start, end) in the text. */
+/** Range of a text: from `start` up to but not including `end`. */
 export type Span = readonly [start: number, end: number];
 
-/** First index at or after `at` that is not JSON white space. */
+/** Returns the first index from `at` on that is not JSON white space. */
 export function skipSpace(text: string, at: number): number {
   let i = at;
   while (text[i] === ' ' || text[i] === '\n' || text[i] === '\r' || text[i] === '\t') i++;
@@ -15,8 +15,8 @@ export function skipSpace(text: string, at: number): number {
 }
 
 /**
- * End of the value that begins at `at`, or -1 if it does not end. Only considers brackets and
- * strings, so the value may still be invalid.
+ * Returns the index after the value that begins at `at`, or -1 if the value does not end. Only
+ * considers brackets and strings, so the value may still be invalid.
  */
 function valueEnd(text: string, at: number): number {
   const first = text[at];
@@ -36,8 +36,8 @@ function valueEnd(text: string, at: number): number {
 }
 
 /**
- * Spans of the values of a valid JSON object that begins at `at`, by key. For a repeated key, the
- * span of the last value, as in `JSON.parse`.
+ * Returns the ranges of the values of the JSON object that begins at `at`, by key. The object must
+ * be valid. For a repeated key, the last value counts, as in `JSON.parse`.
  */
 export function memberSpans(text: string, at: number): ReadonlyMap<string, Span> {
   const spans = new Map<string, Span>();
@@ -52,7 +52,7 @@ export function memberSpans(text: string, at: number): ReadonlyMap<string, Span>
   return spans;
 }
 
-/** Spans of the items of a valid JSON list that begins at `at`. */
+/** Returns the ranges of the items of the JSON list that begins at `at`. The list must be valid. */
 export function itemSpans(text: string, at: number): readonly Span[] {
   const spans: Span[] = [];
   let i = skipSpace(text, at + 1);

@@ -1,6 +1,6 @@
 /**
  * The syntax of LFM2: calls as a Python list between markers,
- * `<|tool_call_start|>[f(a=1)]<|tool_call_end|>`. If the prompt asks for JSON, models write a list
+ * `<|tool_call_start|>[f(a=1)]<|tool_call_end|>`. If the prompt requests JSON, models write a list
  * of JSON objects between the markers.
  */
 import { readJsonCalls } from './json-call.js';
@@ -14,8 +14,8 @@ const open = '<|tool_call_start|>';
 const close = '<|tool_call_end|>';
 
 /**
- * Parser for LFM2. The closing marker may be missing at the end of the text. White space around
- * text belongs to the syntax.
+ * Parser for LFM2. The closing marker may be missing at the end of the response. If there are
+ * calls, white space around the other text is removed, because it belongs to the call syntax.
  */
 export const lfm2: ToolCallParser = {
   markers: [open, close],
@@ -38,7 +38,7 @@ export const lfm2: ToolCallParser = {
   },
 };
 
-/** Removes calls that the model repeats after the closing marker, without an opening marker. */
+/** Removes calls that the model repeats after the closing marker without a new opening marker. */
 const withoutEcho = (piece: string, i: number): string =>
   i === 0 || !piece.includes(close) ? piece : piece.slice(piece.lastIndexOf(close) + close.length);
 
@@ -58,8 +58,8 @@ function readList(text: string, at: number, isWhole: boolean): Attempt | undefin
 }
 
 /**
- * Returns the calls if the closing marker, or the end of the text, comes next. If other text comes
- * next, the calls are malformed.
+ * Returns the calls if they are followed by the closing marker, or by the end of a complete
+ * response. Otherwise reports a malformed call.
  */
 function closed(text: string, { toolCalls, ...rest }: Attempt, isWhole: boolean): Attempt {
   if (!toolCalls) return rest;

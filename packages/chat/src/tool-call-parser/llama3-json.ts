@@ -9,8 +9,9 @@ import type { ToolCallParser } from './types.js';
 const tag = '<|python_tag|>';
 
 /**
- * Parser that leaves a JSON object in the text if its name or its arguments are missing. If such an
- * object begins with a name or follows the tag, it is a malformed call instead.
+ * Parser for Llama 3. A JSON object without a name or arguments is no call and stays in the text.
+ * It is counted as a malformed call if its first key is `name`, or if the text begins with
+ * `<|python_tag|>` and has no calls.
  */
 export const llama3Json: ToolCallParser = {
   markers: [tag],
@@ -33,7 +34,10 @@ export const llama3Json: ToolCallParser = {
 };
 
 function objectReader(text: string): (at: number) => Attempt {
-  /** Start indices of objects that do not end, found when an object around them was read. */
+  /**
+   * Start indices of incomplete objects that are nested in an incomplete object that was read
+   * before, so that they need not be read again.
+   */
   const known = new Set<number>();
   return (at) => {
     if (known.has(at)) return { end: at + 1 };
@@ -50,7 +54,7 @@ function hasName(text: string, at: number): boolean {
   return begin.test(text);
 }
 
-/** Text outside of calls, without characters that belong to the syntax. */
+/** Returns a piece of text between calls, without characters that belong to the call syntax. */
 function outside(piece: string): string {
   const text = piece.replaceAll(tag, '');
   return ['', ';'].includes(text.trim()) ? '' : text;

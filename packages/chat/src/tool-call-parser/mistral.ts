@@ -10,7 +10,10 @@ import type { ToolCallParser } from './types.js';
 
 const tag = '[TOOL_CALLS]';
 
-/** Parser that keeps text before the calls and drops text after a list of calls, as vLLM does. */
+/**
+ * Parser for Mistral. It keeps the text before the calls and drops the text after them, as vLLM
+ * does.
+ */
 export const mistral: ToolCallParser = {
   markers: [tag, '[ARGS]', '[CALL_ID]'],
   callIds: 'nine letters or digits',

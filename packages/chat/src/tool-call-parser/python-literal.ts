@@ -1,7 +1,7 @@
 /** Reads Python literals as values that can be printed as JSON. */
 import { Float, isDict, isList, typeName, type Value } from '../jinja/values.js';
 
-/** Reader of Python literals at a position in a text; reading advances the position. */
+/** Reads Python literals, one after the other, from a position in a text on. */
 export class PythonReader {
   readonly #text: string;
   readonly #quotes: 'python' | 'unescaped';
@@ -10,8 +10,9 @@ export class PythonReader {
   /**
    * Creates a reader.
    * @param at index at which reading begins
-   * @param quotes `unescaped` for strings that contain their own quotes without escapes, as some
-   * templates print them: a quote only ends a string at a position where a value may end
+   * @param quotes `unescaped` for strings that contain quotes of their own kind without escapes, as
+   * some templates print them: a quote then only ends a string if it is followed by what may follow
+   * a value
    */
   constructor(text: string, at = 0, quotes: 'python' | 'unescaped' = 'python') {
     this.#text = text;
@@ -45,7 +46,7 @@ export class PythonReader {
   }
 
   /**
-   * Reads a name. Unlike Python, accepts hyphens and dots, because names of tools may contain them.
+   * Reads a name. Unlike in Python, it may contain hyphens and dots, because names of tools may.
    */
   name(): string {
     this.#skipSpace();
@@ -111,8 +112,8 @@ export class PythonReader {
   }
 
   /**
-   * Reads adjacent strings and joins them. Accepts line breaks in quotes of any kind, because
-   * models write them.
+   * Reads adjacent string literals and joins them. Unlike in Python, strings in any quotes may
+   * contain line breaks, because models write them.
    */
   #strings(): string {
     let text = '';

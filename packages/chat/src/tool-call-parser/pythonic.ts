@@ -11,8 +11,8 @@ const start = '<|python_start|>';
 const end = '<|python_end|>';
 
 /**
- * Parser that requires the whole text to be the list, with or without Llama 4's tags; otherwise
- * there is no call. Arguments have names, and their values are literals.
+ * Parser for text that consists of nothing but a list of calls, with or without Llama 4's tags;
+ * other text has no calls. Arguments are keyword arguments, and their values are literals.
  */
 export const pythonic: ToolCallParser = {
   markers: [start, end],

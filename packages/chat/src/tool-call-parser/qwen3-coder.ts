@@ -20,8 +20,8 @@ const parameterOpen = '<parameter=';
 const parameterClose = '</parameter>';
 
 /**
- * Parser for calls in which `<tool_call>` may be missing. The tags at the end of the text may be
- * missing as well, because models often stop there.
+ * Parser for Qwen3-Coder. The opening tag `<tool_call>` may be missing. The closing tags may be
+ * missing at the end of the response, because models often stop before them.
  */
 export const qwen3Coder: ToolCallParser = {
   markers: [open, close, functionOpen],
@@ -50,9 +50,9 @@ function matchFrom(pattern: RegExp, text: string, from: number): RegExpExecArray
 }
 
 /**
- * Patterns for the end of a parameter. The closing tag only counts if another parameter or the end
- * of the call follows. Otherwise the tag belongs to the value, unless a whole new call begins
- * first.
+ * Patterns for the end of a parameter. The closing tag `</parameter>` only counts if another
+ * parameter or the end of the call follows; otherwise it belongs to the value. A complete end of a
+ * call that is followed by a new call also ends the parameter.
  */
 const parameterEnds = {
   tagged: endPattern(`${functionClose}\\s*${close}`),
@@ -65,7 +65,7 @@ function endPattern(callEnd: string): RegExp {
   return new RegExp(`${parameterClose}(?=\\s*(?:${next}))|(?=${newCall})`, 'g');
 }
 
-/** Matches a text that ends within the tags that end a call. */
+/** Matches the closing tags at the end of a text that ends before `</tool_call>`. */
 const cutEnd = /<\/parameter>\s*(?:<\/function>\s*)?$/;
 
 const anyTag = /<\/parameter>|<parameter=[^<>\n]*>|<\/function>|$/g;
@@ -80,7 +80,10 @@ function callReader(
   tools: readonly ToolDefinition[],
   isWhole: boolean,
 ): (at: number) => Attempt | undefined {
-  /** Index from which on no parameter has a valid end. */
+  /**
+   * Lowest index from which a search for the end of a parameter found none, so that later searches
+   * can be skipped.
+   */
   let unended = text.length;
   const cut = isWhole ? matchFrom(new RegExp(cutEnd, 'g'), text, 0)?.index : undefined;
 
@@ -136,7 +139,11 @@ function callReader(
   };
 }
 
-/** True if the text ends within a tag with a name. */
+/**
+ * Returns true if the text ends inside a tag with a name, such as `<function=f>`, that begins at
+ * `at`.
+ * @param start beginning of the tag, up to the name
+ */
 function isCutTag(text: string, at: number, start: string): boolean {
   if (!text.startsWith(start, at)) return isCut(text, at, start);
   const name = matchFrom(/[^<>\n]*/y, text, at + start.length);
@@ -144,8 +151,8 @@ function isCutTag(text: string, at: number, start: string): boolean {
 }
 
 /**
- * End of a parameter value that must be JSON; `cut` if the text ends within the value; undefined if
- * the value may be text, or is not JSON.
+ * Returns the index after a parameter value that must be JSON according to its types. Returns `cut`
+ * if the text ends within the value, and undefined if the value may be plain text or is not JSON.
  */
 function jsonEnd(text: string, at: number, types: readonly string[]): number | 'cut' | undefined {
   if (types.length === 0 || types.includes('string')) return undefined;

@@ -1,4 +1,4 @@
-/** Finds calls in a text, from marker to marker. */
+/** Finds tool calls in a text, by searching for markers. */
 import type { ParsedToolCall } from './types.js';
 
 /** Result of trying to read calls at an index. */
@@ -6,24 +6,24 @@ export interface Attempt {
   readonly toolCalls?: readonly ParsedToolCall[];
   /** Number of calls that could not be parsed. @default 0 */
   readonly malformed?: number;
-  /** Index at which the search continues. Markers before it are ignored. */
+  /** Index at which the search for the next call begins. */
   readonly end: number;
 }
 
 interface Syntax {
   /** False for a text that is still growing. @default true */
   readonly isWhole?: boolean;
-  /** Next index where a call may begin, or -1. */
+  /** Returns the next index from `from` on where a call may begin, or -1. */
   readonly find: (from: number) => number;
   /**
-   * Reads the calls at an index. Returns undefined if the result depends on text that is still to
-   * come.
+   * Reads the calls that begin at an index. Returns undefined if the text must grow before the
+   * result is certain.
    */
   readonly read: (at: number) => Attempt | undefined;
 }
 
 interface ScannedCalls {
-  /** The text before, between and after the calls. */
+  /** The texts before, between and after the calls. */
   readonly pieces: readonly string[];
   readonly toolCalls: readonly ParsedToolCall[];
   readonly malformed: number;
@@ -48,14 +48,14 @@ export function scanCalls(text: string, { isWhole = true, find, read }: Syntax):
   return { pieces, toolCalls, malformed, settled: isWhole ? undefined : settled };
 }
 
-/** Returns true if the text from `at` on is empty, or only the beginning of the mark. */
+/** Returns true if the text ends at `at`, or if its rest is an incomplete `mark`. */
 export const isCut = (text: string, at: number, mark: string): boolean =>
   text.length - at < mark.length && mark.startsWith(text.slice(at));
 
 /**
- * Joins the text before, between and after calls, for syntaxes in which the white space around a
- * call belongs to the call. The text before the first call keeps its beginning, which may have been
- * sent already.
+ * Joins the texts before, between and after calls by line breaks, without the white space around
+ * calls, which belongs to the call syntax. White space at the beginning of the first text is kept,
+ * because it may already have been sent to the client.
  */
 export const textOutside = ([before = '', ...others]: readonly string[]): string =>
   [before.trimEnd(), ...others.map((piece) => piece.trim())]

@@ -1,8 +1,8 @@
-/** The types that a JSON Schema allows for a value, as far as its keywords show. */
+/** Determines the types that a JSON Schema allows for a value, without evaluating all keywords. */
 import { isObject, type JsonObject } from '../json/object.js';
 import { lookUp } from '../json/pointer.js';
 
-/** Types by keyword, for keywords that only apply to values of one type. */
+/** JSON types by keyword, for keywords that only restrict values of one type. */
 const typeOfKeyword: Readonly<Record<string, string>> = {
   properties: 'object',
   additionalProperties: 'object',
@@ -25,8 +25,8 @@ const typeOfKeyword: Readonly<Record<string, string>> = {
 };
 
 /**
- * The schemas of each property of an object, including schemas from `$ref`, `allOf` and
- * alternatives.
+ * Returns the schemas of each property of an object, including those in `allOf`, in alternatives,
+ * and in schemas to which `$ref` refers.
  * @param root schema in which `$ref` is resolved
  */
 export function propertiesOf(
@@ -47,9 +47,15 @@ export function propertiesOf(
   return found;
 }
 
-/** Types that any of the schemas allows; empty if the schemas do not restrict types. */
+/**
+ * Returns the types that at least one of the schemas allows; an empty list if the schemas do not
+ * restrict types.
+ */
 export function typesOf(schemas: readonly unknown[], root: JsonObject): readonly string[] {
-  /** Types by schema; empty while a schema is being read, because a schema may refer to itself. */
+  /**
+   * Types by schema. They are empty while a schema is being read, which ends the recursion if it
+   * refers to itself.
+   */
   const known = new Map<unknown, readonly string[]>();
   const typesOfOne = (schema: unknown): readonly string[] => {
     if (!isObject(schema)) return [];
@@ -74,7 +80,7 @@ function inAll(lists: readonly (readonly string[])[]): readonly string[] {
   return common.length > 0 ? common : first;
 }
 
-/** Schemas that a value must satisfy in addition to the given schema. */
+/** Returns the schemas that a value must satisfy in addition to the given schema. */
 function required({ $ref: reference, allOf }: JsonObject, root: JsonObject): readonly unknown[] {
   const parts: readonly unknown[] = Array.isArray(allOf) ? allOf : [];
   return typeof reference === 'string' ? [lookUp(root, reference), ...parts] : parts;

@@ -1,12 +1,15 @@
-/** Converts arguments that a syntax writes as plain text to values of the types in the schema. */
+/**
+ * Converts arguments that a call syntax writes as plain text to values of the types in the tool's
+ * schema.
+ */
 import { valueOfJson } from '../jinja/from-json.js';
 import { Float, isDict, isList, numeric, type Value } from '../jinja/values.js';
 import { isArgument } from './argument-json.js';
 import { PythonReader } from './python-literal.js';
 
 /**
- * Converts text to a value of one of the types. Text that does not match any type stays a string:
- * the called tool reports the mistake.
+ * Converts text to a value of one of the types. Text that fits none of the types stays a string, so
+ * that the tool reports the mistake.
  */
 export function convert(text: string, types: readonly string[]): Value {
   if (types.length === 0) return text;
@@ -22,7 +25,10 @@ export function convert(text: string, types: readonly string[]): Value {
     : text;
 }
 
-/** Converts a whole float to an int: as in vLLM, 2.0 for a number becomes 2. */
+/**
+ * Converts a float with an integer value to an int. As in vLLM, an argument of type `number` that
+ * is written as 2.0 becomes 2.
+ */
 const shortest = (float: Float): Value => (Number.isSafeInteger(float.value) ? float.value : float);
 
 function fits(value: Value, type: string): boolean {
@@ -34,8 +40,8 @@ function fits(value: Value, type: string): boolean {
 }
 
 /**
- * Reads JSON, otherwise a Python literal. Returns undefined for other text, and for values that an
- * argument cannot have, such as 1e999.
+ * Reads a JSON value or, if the text is not JSON, a Python literal. Returns undefined for other
+ * text, and for values that cannot be arguments, such as 1e999.
  */
 export function literal(text: string): Value {
   const value = jsonLiteral(text) ?? pythonLiteral(text);

@@ -1,9 +1,12 @@
 import type { ToolDefinition } from '@trinity-rft/core';
 
-/** A call in the form in which the model wrote it. */
+/** A tool call that was parsed from a response. */
 export interface ParsedToolCall {
   readonly name: string;
-  /** A JSON object: the exact characters that the model wrote, if its syntax is JSON. */
+  /**
+   * JSON object with the arguments. If the call syntax is JSON, it consists of the exact characters
+   * that the model wrote.
+   */
   readonly arguments: string;
 }
 
@@ -13,18 +16,22 @@ export interface ToolCallParse {
   readonly toolCalls: readonly ParsedToolCall[];
   /** Number of calls that could not be parsed; most parsers leave such calls in the text. */
   readonly malformed: number;
-  /** Index up to which an unfinished text is final: later text cannot change how it is parsed. */
+  /**
+   * Number of characters at the beginning of an unfinished text that are parsed finally: later text
+   * cannot change the result for them.
+   */
   readonly settled?: number;
 }
 
 interface ParseOptions {
   /**
-   * Definitions with the types of arguments, for syntaxes that do not write types.
+   * Tool definitions. They give the types of arguments, which some call syntaxes do not show.
    * @default no tools
    */
   readonly tools?: readonly ToolDefinition[];
   /**
-   * False for a text that is still being sampled: only finds calls that later text cannot change.
+   * False for a text that is still being sampled: the parser then returns only calls that later
+   * text cannot change.
    * @default true
    */
   readonly isWhole?: boolean;
@@ -32,39 +39,43 @@ interface ParseOptions {
 
 export interface ToolCallParser {
   /**
-   * Tokens of the syntax; the parser sees their text even if the vocabulary marks them as special.
+   * Tokens of the call syntax. The parser gets their text even if the vocabulary marks them as
+   * special.
    */
   readonly markers: readonly string[];
   /**
-   * Matches places where a call may begin without a marker: text from there on is not final until
-   * the response ends.
+   * Matches positions at which a call may begin without a marker. Text from such a position on is
+   * not final until the response ends.
    */
   readonly unmarked?: RegExp;
   /**
-   * Text that ends every call. @default no text: calls are only complete at the end of the response
+   * Text that ends every call.
+   * @default undefined: calls are only complete when the response ends
    */
   readonly close?: string;
   /**
-   * Tokens that end a turn with calls, in addition to the tokenizer's end tokens.
+   * Tokens that end a turn after calls, in addition to the tokenizer's end tokens.
    * @default no other tokens
    */
   readonly stops?: readonly string[];
   /**
-   * Parses calls. A marker only counts if the syntax can continue after the marker, which excludes
-   * markers inside arguments.
+   * Parses calls. A marker only counts if the text after it can belong to a call, so that markers
+   * inside arguments are ignored.
    */
   readonly parse: (text: string, options?: ParseOptions) => ToolCallParse;
-  /** Syntax in which a grammar can force calls; undefined if calls cannot be forced. */
+  /**
+   * Call syntax that a grammar can enforce; undefined if calls of this syntax cannot be enforced.
+   */
   readonly syntax?: CallSyntax;
   /** Format of the ids that the chat template accepts. @default "any" */
   readonly callIds?: 'any' | 'nine letters or digits';
 }
 
-/** Syntax of calls with JSON arguments. */
+/** Call syntax in which arguments are JSON. */
 export interface CallSyntax {
-  /** Text before all calls. */
+  /** Text before the first call. */
   readonly open?: string;
-  /** Text of a call up to its arguments. */
+  /** Returns the text of a call before its arguments. */
   readonly before: (name: string) => string;
   readonly after: string;
   readonly between: string;

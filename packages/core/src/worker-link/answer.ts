@@ -2,7 +2,10 @@
 import type { MessagePort, Transferable } from 'node:worker_threads';
 import type { CallerMessages, CallMessage, MethodTable, Reply, ResultOf } from './protocol.js';
 
-/** Notifies the called method of a cancellation, and sends progress values to the caller. */
+/**
+ * Context of a called method: reports when the call is cancelled, and sends progress values to the
+ * caller.
+ */
 export interface CallContext {
   /**
    * Calls `listener` once if the caller stops waiting. A later listener replaces an earlier one.

@@ -1,4 +1,7 @@
-/** The calling side of a link. It sends calls over a port and settles a promise for each reply. */
+/**
+ * The calling side of a link between threads. It sends calls over a port, and settles the promise
+ * of a call when its reply arrives.
+ */
 import {
   receiveMessageOnPort,
   type MessagePort,
@@ -11,8 +14,8 @@ export interface LinkOptions {
   /** Converts an error that the other side sent as a record back to an Error. */
   readonly toError: (record: never) => Error;
   /**
-   * `always`: an open link keeps the process alive. `while-waiting`: the link does so only while a
-   * call is pending.
+   * When the link keeps the process alive. `always`: as long as the link is open.
+   * `while-waiting`: only while a call is pending.
    * @default "always"
    */
   readonly keepAlive?: 'always' | 'while-waiting';

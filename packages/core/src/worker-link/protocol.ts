@@ -17,7 +17,7 @@ export interface CallMessage {
   readonly input: unknown;
 }
 
-/** Cancellation of the call with the id `cancel`, for which the caller no longer waits. */
+/** Tells the other side that the caller no longer waits for the call with the id `cancel`. */
 interface CancelMessage {
   readonly cancel: number;
 }

@@ -9,12 +9,12 @@ export interface ThreadOptions<Data> extends Omit<LinkOptions, 'worker' | 'termi
   readonly name: string;
   /** Value that the thread receives as `data` of its {@link ThreadTask}. */
   readonly data: Data;
-  /** Memory limits. A thread that exceeds them is ended; the process is not. */
+  /** Memory limits. If the thread exceeds them, only the thread is ended, not the process. */
   readonly resourceLimits?: ResourceLimits;
   /**
-   * Function that `close` awaits before it terminates the thread. It is also awaited after the
-   * thread has ended without `close`.
-   * @default no function: the thread is ended at once
+   * Function that is awaited before the thread is terminated by `close`, and also after the thread
+   * has ended by itself.
+   * @default no function: the thread is terminated at once
    */
   readonly beforeEnd?: () => Promise<void>;
   /** Called once when the thread has ended, for any reason. */
@@ -33,18 +33,18 @@ export interface ThreadExit {
   readonly cause: unknown;
 }
 
-/** `workerData` of a thread, which passes `port` to `answerCalls`. */
+/** `workerData` of a thread. The thread must pass `port` to `answerCalls`. */
 export interface ThreadTask<Data> {
   readonly port: MessagePort;
   readonly data: Data;
 }
 
 /**
- * Starts a module in a thread. The link can be used at once, because calls wait until the module
- * listens.
- * @param entry returns the module's file: `() => new URL('./worker.js', import.meta.url)`, written
- * this way because bundlers search for the expression
- * @throws the error that `onExit` returns, when the thread cannot be started
+ * Starts a module in a thread, with a link to it. The link can be used at once, because calls wait
+ * until the module listens.
+ * @param entry returns the URL of the module's file. Must be written as `() => new
+ * URL('./worker.js', import.meta.url)`, because bundlers search for this expression
+ * @throws the error that `onExit` returns, if the thread cannot be started
  */
 export function startThread<M extends MethodTable<keyof M>, Data>(
   entry: () => URL,

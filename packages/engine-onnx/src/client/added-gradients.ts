@@ -1,4 +1,7 @@
-/** Gradients that were computed in the same pass as the log-probabilities. */
+/**
+ * Tracks gradients that the trainer has already computed during the forward pass, so that the
+ * backward pass only adds the rest.
+ */
 import type { ExpectedLoss, ForwardPass } from '@trinity-rft/core/engine';
 
 /**
@@ -10,7 +13,10 @@ export function knownGradients({ name, advantages }: ExpectedLoss): Float32Array
   return isKnown ? advantages.map((A) => -A) : undefined;
 }
 
-/** Gradients that the trainer has already added, keyed by forward pass. */
+/**
+ * Gradients with respect to log-probabilities that the trainer has already accumulated, keyed by
+ * forward pass.
+ */
 export class AddedGradients {
   readonly #added = new WeakMap<ForwardPass, Float32Array>();
 
@@ -19,8 +25,8 @@ export class AddedGradients {
   }
 
   /**
-   * Returns a copy of the part of `gradients` that is not added yet, or undefined if all gradients
-   * are added. May be called once per pass.
+   * Returns `gradients` minus those already accumulated for the pass, as a new array, or undefined
+   * if nothing remains. May be called once per pass.
    */
   missing(pass: ForwardPass, gradients: Float32Array): Float32Array | undefined {
     const added = this.#added.get(pass);

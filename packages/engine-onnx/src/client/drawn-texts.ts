@@ -3,20 +3,21 @@ import { hash } from 'node:crypto';
 import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/engine';
 
 /**
- * Tracks the sequences that were sampled from the training weights. The caller must report every
- * sample and every change of weights, in order.
+ * Tracks the sequences that were sampled from the current training weights. The caller must report
+ * every sample and every change of weights, in order.
  */
 export class DrawnTexts {
   /** True if the last published weights are the training weights. */
   #arePublished = false;
   /**
-   * Version under which the sampler has the training weights; undefined if it has other weights.
+   * Policy version of the sampler's weights if they are the current training weights; otherwise
+   * undefined.
    */
   #version: number | undefined;
   /**
-   * Digests of the sequences. The value is false for a sequence that was also sampled from a
-   * truncated distribution, because its recorded log-probabilities may be those of that
-   * distribution.
+   * Maps the digest of each sampled sequence to true if its recorded log-probabilities are exact.
+   * The value is false if the sequence was also sampled from a truncated distribution, because the
+   * recorded log-probabilities may be those of that distribution.
    */
   readonly #digests = new Map<string, boolean>();
 
@@ -59,7 +60,10 @@ export class DrawnTexts {
   }
 }
 
-/** Returns true if the options change nothing about the distribution except its temperature. */
+/**
+ * Returns true if tokens are sampled from the whole distribution: without truncation, minimum
+ * length or grammar, at any temperature.
+ */
 const isWholeDistribution = ({ topP = 1, topK = -1, minTokens = 0, grammar }: SamplingOptions) =>
   topP === 1 && topK === -1 && minTokens === 0 && !grammar;
 

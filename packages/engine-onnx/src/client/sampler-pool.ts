@@ -1,6 +1,6 @@
 /**
- * The samplers of an engine: one in the trainer's thread, and the others in threads of their own.
- * Every sampler gives the same result for a request.
+ * Pool of an engine's samplers: one in the trainer's thread, and the others in threads of their
+ * own. A request gives the same result on every sampler.
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 
@@ -43,8 +43,8 @@ export class SamplerPool {
   }
 
   /**
-   * Divides the choices of a request among the samplers, starting with the least busy one. If one
-   * part fails, `abort` stops the other parts.
+   * Divides the `n` choices of a request among the samplers, starting with the least busy one. If
+   * one part fails, aborts `abort`, which stops the other parts.
    */
   async sample(
     prompt: Int32Array,
@@ -68,15 +68,18 @@ export class SamplerPool {
     }
   }
 
-  /** Scores a row in the trainer's thread, with the weights that all samplers have. */
+  /**
+   * Computes the log-probabilities of a row in the trainer's thread, with the weights that all
+   * samplers use.
+   */
   score(row: TokenRow, signal: AbortSignal): Promise<Float32Array> {
     const call = { batch: packBatch({ rows: [row] }) };
     return this.#first.link.call('score', call, { signal, transfer: transferables(call) });
   }
 
   /**
-   * Switches all samplers to the same weights. Every sampler receives the switch at the same point
-   * in its sequence of calls.
+   * Switches all samplers to the same weights. The switch is queued on all samplers at once, so
+   * that it takes effect between the same requests on each of them.
    */
   async adopt(source: WeightSource, version: number): Promise<void> {
     this.#startOthers();
@@ -84,7 +87,10 @@ export class SamplerPool {
     await Promise.all(this.#adoptFromFirst(source, version));
   }
 
-  /** Returns the metrics of the trainer's thread, with the token counts of all samplers. */
+  /**
+   * Returns the metrics of the trainer's thread. `perf/sampled_tokens` is the sum over all
+   * samplers.
+   */
   async stats(): Promise<Metrics> {
     const [first, ...others] = await Promise.all([
       this.#first.link.call('stats'),
@@ -97,7 +103,7 @@ export class SamplerPool {
     return { ...first, 'perf/sampled_tokens': sampled };
   }
 
-  /** Closes the links to all samplers, as `Link.close` does. */
+  /** Closes the links to all samplers. See `Link.close` for the parameters. */
   async close(pending: Error, later: Error): Promise<void> {
     this.#started = true;
     await Promise.all(this.#all.map(({ link }) => link.close(pending, later)));
@@ -118,8 +124,8 @@ export class SamplerPool {
   }
 
   /**
-   * Switches all samplers to the weights of `source`. The thread of the first sampler has or reads
-   * these weights, and sends them to the other threads.
+   * Switches all samplers to the weights of `source`. The first sampler's thread sends them to the
+   * other threads, after reading them if it does not hold them yet.
    */
   #adoptFromFirst(
     source: WeightSource | { readonly kind: 'initial' },
@@ -142,7 +148,7 @@ interface RequestPart {
   readonly own: SamplingOptions;
 }
 
-/** Divides the choices of a request into at most `max` parts of nearly equal size. */
+/** Divides the `n` choices of a request into at most `max` parts of nearly equal size. */
 function divide(options: SamplingOptions, max: number): readonly RequestPart[] {
   const { n = 1 } = options;
   // An invalid number of choices is sent unchanged, so that the sampler rejects it.

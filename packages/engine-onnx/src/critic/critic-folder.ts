@@ -1,6 +1,6 @@
 /**
- * Opens model folders as critics, in Hugging Face's format for token classification with one label.
- * verl saves critics in the same format.
+ * Opens model folders as critics. A critic's folder has Hugging Face's format for token
+ * classification with one label, which verl also uses.
  */
 import { loadWeights, readModelFiles, type ModelFolder } from '../storage/model-folder.js';
 import type { ModelFamily } from '../model/config.js';
@@ -8,9 +8,9 @@ import { families } from '../model/families.js';
 import { valueHeadNames } from '../model/parameters.js';
 
 /**
- * Opens any folder with the body of a model. Keeps a head with one label, including the head of a
- * reward model (which has no bias). Otherwise adds a head of zeros: every value then starts at 0,
- * and no seed is needed.
+ * Opens a model folder as a critic. If the model's head has a single label, keeps that head,
+ * including the head of a reward model (which has no bias). Otherwise adds a head of zeros, so that
+ * every value starts at 0 and no seed is needed.
  * @throws CheckpointError when the folder cannot be used
  */
 export async function openCriticFolder(directory: string): Promise<ModelFolder> {
@@ -21,8 +21,8 @@ export async function openCriticFolder(directory: string): Promise<ModelFolder> 
 }
 
 /**
- * Returns the text of a critic's `config.json`. Sets the class, a single label and a dropout of 0,
- * because transformers' default is 0.1. All other settings are unchanged.
+ * Returns the text of a critic's `config.json`. Sets the architecture, a single label, and a
+ * classifier dropout of 0, because transformers' default is 0.1. Keeps all other settings.
  */
 export function criticConfigText(configText: string, family: ModelFamily): string {
   const keys = {

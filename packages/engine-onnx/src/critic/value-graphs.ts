@@ -4,7 +4,7 @@
  *
  * | name          | type         | forward | backward | meaning                                        |
  * | ------------- | ------------ | ------- | -------- | ---------------------------------------------- |
- * | `rows`        | i32 [R]      | in      | in       | flat b * T + t of positions whose value counts |
+ * | `rows`        | i32 [R]      | in      | in       | flat index b * T + t of each position to value |
  * | `grad_values` | f32 [R, 1]   |         | in       | dL/dvalue; 0 in padding rows                   |
  * | `values`      | f32 [R, 1]   | out     |          | norm(x) w + b                                  |
  */

@@ -13,8 +13,8 @@ import { valueGradientGraph, valueGraph } from './value-graphs.js';
 type GraphKind = 'values' | 'gradients';
 
 /**
- * Trains a critic, whose config has `head: 'value'`. Calls are made one at a time, as `ValueEngine`
- * requires.
+ * Trains a critic, whose config has `head: 'value'`. Callers must make one call at a time, as
+ * `ValueEngine` requires.
  */
 export class ValueTrainer extends GraphTrainer<GraphKind> {
   constructor(options: TrainerOptions) {
@@ -41,8 +41,8 @@ export class ValueTrainer extends GraphTrainer<GraphKind> {
   }
 
   /**
-   * Adds the gradient of sum(gradients * values) at the current weights. Rows whose gradients are
-   * all 0 are skipped.
+   * Accumulates the gradient of sum(gradients * values) with respect to the current weights. Skips
+   * rows whose gradients are all 0.
    * @throws EngineError naming the row when a gradient is not finite; in this case nothing is added
    */
   async backward(

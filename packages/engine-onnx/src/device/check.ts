@@ -37,7 +37,8 @@ export interface CheckRequest {
   /** Folder of the stored results. */
   readonly cache: string;
   /**
-   * Results to return: stored results only, a new result if none is stored, or new results only.
+   * Source of the result: `stored` returns a stored result only, `any` computes a result if none is
+   * stored, and `new` always computes a result.
    */
   readonly use: 'stored' | 'any' | 'new';
   readonly size: StepSize;
@@ -54,7 +55,10 @@ export interface CheckParts {
    */
   readonly checkModel: (config: ModelConfig, module: string) => Promise<void>;
   readonly report: (line: string) => void;
-  /** Called with the key of the result just before the GPU starts to compute. */
+  /**
+   * Called just before the GPU starts to compute, with the key under which the result will be
+   * stored.
+   */
   readonly begins: (key: CheckKey) => void;
 }
 
@@ -66,8 +70,8 @@ interface Adapter {
 }
 
 /**
- * Returns the outcome of the check, or undefined if `use` is `stored` and there is no stored
- * result.
+ * Compares GPU and CPU for a model, or returns a stored result. Returns undefined if `use` is
+ * `stored` and there is no stored result.
  */
 export async function checkDevice(
   request: CheckRequest,
@@ -118,8 +122,9 @@ async function compare(
 }
 
 /**
- * Sizes of the new model. A software adapter such as SwiftShader gets a smaller model, because it
- * would need minutes for the model of a GPU.
+ * Configurations of the small model that is created if the request names no model. A software
+ * adapter such as SwiftShader gets a smaller one, because it would need minutes for the
+ * configuration of a GPU.
  */
 const sizes = {
   gpu: { vocabSize: 8192, hiddenSize: 512, layers: 8, heads: 8, kvHeads: 4 },
@@ -134,8 +139,8 @@ async function newModel(scratch: string, { isSoftware }: Adapter): Promise<Check
 }
 
 /**
- * Returns the key of a result. The key omits the model's path and the seed of new adapters, because
- * results depend only on the shape of the model.
+ * Returns the key under which a result is stored. The key omits the model's path and the seed of
+ * new adapters, because results depend only on the shape of the model.
  */
 function keyOf({ module, size }: CheckRequest, { adapter, model, config }: Checked): CheckKey {
   const { modelPath: _, lora, ...options } = model;

@@ -17,7 +17,7 @@ import type { CheckRequest } from './check.js';
 import type { CheckOutcome } from './report.js';
 import type { CheckKey } from './stored.js';
 
-/** Messages of the child process. */
+/** Message from the child process to its parent. */
 export type CheckMessage =
   | { readonly kind: 'line'; readonly line: string }
   | { readonly kind: 'begins'; readonly key: CheckKey }
@@ -28,16 +28,22 @@ export interface ChildOptions {
   /** Program that handles a {@link CheckRequest} and replies with {@link CheckMessage}s. */
   readonly program: URL;
   readonly deadlineMs: number;
-  /** Milliseconds within which {@link ChildOptions.begins} must be called. */
+  /**
+   * Time in ms within which the child must find the GPU and {@link ChildOptions.begins} be called.
+   */
   readonly findMs: number;
   readonly report: (line: string) => void;
-  /** Called with the key of the result just before the GPU starts to compute. */
+  /**
+   * Called just before the GPU starts to compute, with the key under which the result will be
+   * stored.
+   */
   readonly begins: (key: CheckKey) => void;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Returns the outcome of the check.
+ * Runs a check in a child process and returns its outcome. Returns undefined if only a stored
+ * result is requested and there is none.
  * @throws the error of the check; EngineError if the process ends or the deadline passes; the
  * signal's reason if it aborts
  */

@@ -32,7 +32,6 @@ interface Opened {
   readonly lora: LoraOptions | undefined;
 }
 
-/** Opens a model folder on a device. */
 type OpenTiny = (device: 'cpu' | 'webgpu', opened: Opened) => Promise<Engine>;
 
 export interface CompareOptions {
@@ -76,7 +75,7 @@ export async function compareNumbers(
 
 interface Trained {
   readonly specs: readonly ParameterSpec[];
-  /** Folder of AdamW's moments inside a checkpoint. */
+  /** Folder inside a checkpoint that contains AdamW's moments. */
   readonly folder: string;
 }
 
@@ -87,11 +86,10 @@ function trainedParameters(config: ModelConfig, lora: NewAdapters | undefined): 
 }
 
 interface TinyRun {
-  /** Rows that the steps train on. */
   readonly rows: readonly TokenRow[];
   /** Log-probabilities of the sampled tokens, as the sampler reported them. */
   readonly sampled: ArrayLike<number>;
-  /** Log-probabilities of the rows that the trainer computes in the first step. */
+  /** Log-probabilities that the trainer computes for the rows in the first step. */
   readonly scored: ArrayLike<number>;
   /** AdamW's first moments after two steps: a running mean of the gradients. */
   readonly gradients: Float32Array;
@@ -101,7 +99,7 @@ interface TinyRun {
 
 /**
  * Trains the tiny model for several steps.
- * @param given rows to train on. @default rows that the engine samples
+ * @param given rows to train on; if undefined, the rows that the engine samples
  */
 async function trainTiny(
   engine: Engine,

@@ -13,7 +13,10 @@ interface Sampled {
   readonly logprobs: readonly number[];
 }
 
-/** Publishes the current weights as `version` and samples with them. */
+/**
+ * Publishes the current weights as `version`, switches the sampler to them and samples responses to
+ * one prompt.
+ */
 export async function sampleRows(
   { trainer, sampler }: Engine,
   version: number,
@@ -35,8 +38,8 @@ export async function sampleRows(
 }
 
 /**
- * Makes a training step with gradients of both signs. Returns the log-probabilities before the
- * update.
+ * Trains on the rows for one step, with arbitrary gradients of both signs. Returns the
+ * log-probabilities before the update.
  */
 export async function trainOn(
   { trainer }: Engine,

@@ -1,4 +1,4 @@
-/** Result of comparing a GPU with the CPU, and the device that follows from it. */
+/** Result of comparing a GPU with the CPU, and the choice of a device from this result. */
 import type { DeviceChoice } from '@trinity-rft/core/engine';
 import { z } from 'zod';
 
@@ -34,8 +34,8 @@ const differences = z.object({
   gradients: z.number(),
   weights: z.number(),
   /**
-   * Count of sampled tokens whose log-probability differs from that of the training pass on the
-   * GPU.
+   * Number of tokens whose log-probability on the GPU differs between sampling and the training
+   * pass.
    */
   unequal: z.number(),
 });
@@ -45,16 +45,16 @@ const step = z.object({
   model: z.string(),
   cpuMs: z.number(),
   gpuMs: z.number(),
-  /** True if the GPU was stopped after `gpuMs`, before it had finished two steps. */
+  /** True if the GPU was stopped after `gpuMs` because it had not finished two steps. */
   isStopped: z.boolean(),
   /**
-   * Largest difference between a log-probability on the GPU and on the CPU; 0 if the GPU was
-   * stopped.
+   * Largest difference between a log-probability on the GPU and on the CPU, in nats; 0 if the GPU
+   * was stopped.
    */
   logprobs: z.number(),
   /**
-   * Count of sampled tokens of the measured model whose log-probability differs from that of the
-   * training pass on the GPU.
+   * Number of sampled tokens of the measured model whose log-probability on the GPU differs between
+   * sampling and the training pass.
    */
   unequal: z.number(),
 });
@@ -64,13 +64,13 @@ const report = z.object({
   gpu: z.string(),
   /** Differences between GPU and CPU for the tiny model. */
   numbers: differences,
-  /** Times of a step; undefined if the tiny model's results fail the check. */
+  /** Measurement of a training step; undefined if the tiny model's results fail the check. */
   step: step.optional(),
 });
 
 /** A check without a result: its process crashed, or was stopped at the deadline. */
 const failed = z.object({
-  /** Reason, as sentences. */
+  /** Reason, in one or more sentences. */
   failure: z.string(),
 });
 
@@ -81,7 +81,7 @@ export type StepTimes = Readonly<z.infer<typeof step>>;
 export type DeviceReport = Readonly<z.infer<typeof report>>;
 export type CheckOutcome = DeviceReport | Readonly<z.infer<typeof failed>>;
 
-/** Returns the device for a model, with the reason, from the outcome of its check. */
+/** Chooses the device for a model from the outcome of its check, and states the reason. */
 export function verdictOf(outcome: CheckOutcome): DeviceChoice {
   if ('failure' in outcome)
     return {

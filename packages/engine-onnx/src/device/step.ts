@@ -7,7 +7,6 @@ import { parameterCount } from '../model/parameters.js';
 import { countUnequal, largestDifference, sampleRows, trainOn, type StepSize } from './one-step.js';
 import type { StepTimes } from './report.js';
 
-/** Opens the measured model on a device. */
 type OpenOn = (device: 'cpu' | 'webgpu') => Promise<Engine>;
 
 export interface StepOptions {
@@ -58,7 +57,10 @@ const describeSize = ({ answers, promptTokens, answerTokens }: StepSize): string
   `${answers} answers of ${answerTokens} tokens to a prompt of ${promptTokens}`;
 
 interface TwoSteps {
-  /** Milliseconds of the faster step; the first step also includes preparations. */
+  /**
+   * Duration of the faster step in ms. The first step also includes preparations, such as compiling
+   * kernels.
+   */
   readonly ms: number;
   readonly first: Step;
 }

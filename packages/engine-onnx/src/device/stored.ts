@@ -12,10 +12,13 @@ import { z } from 'zod';
 
 import { outcomeSchema, type CheckOutcome } from './report.js';
 
-/** Everything that a result depends on, as plain data; a result with another key is not used. */
+/**
+ * Everything that a result depends on, as plain data. A stored result is used only if its key is
+ * equal.
+ */
 export type CheckKey = Readonly<Record<string, unknown>>;
 
-/** Location of a stored result, and the listener for problems with the file. */
+/** Location of a stored result, and a callback for problems with its file. */
 export interface Place {
   readonly folder: string;
   readonly key: CheckKey;

@@ -1,6 +1,6 @@
 /**
- * The adapters of a model during training. The base stays unchanged, and every set of weights is
- * the base with the adapters merged in.
+ * Low-rank adapters of a model during training. The base weights stay unchanged, and every set of
+ * weights that trainer or sampler use is the base with the adapters merged in.
  */
 import type { ModelConfig } from '../model/config.js';
 import type { LayerAdapters } from '../model/layer-graphs.js';
@@ -34,7 +34,10 @@ import {
 export interface AdaptersOptions {
   readonly config: ModelConfig;
   readonly plan: AdapterPlan;
-  /** Buffers of weights; `training` holds the base. */
+  /**
+   * Weight buffers of the model. When the adapters are opened, `training` must hold the base
+   * weights.
+   */
   readonly weights: WeightBuffers;
   /**
    * True if the frozen reference model also uses the base in `weights.training`. That buffer is
@@ -43,8 +46,8 @@ export interface AdaptersOptions {
    */
   readonly sharesBase?: boolean | undefined;
   /**
-   * Initial matrices in the order of `adapterTargets`. The array is not copied, and becomes the
-   * state of the adapters.
+   * Initial adapter matrices in one flat array, in the order of `adapterTargets`. The array is not
+   * copied, and training updates it in place.
    */
   readonly initial: Float32Array;
 }
@@ -52,15 +55,15 @@ export interface AdaptersOptions {
 /**
  * Trains the factors A and B of W + (alpha / rank) B A. Trainer and sampler both use merged
  * matrices. Their log-probabilities therefore agree as they do without adapters, and a forward pass
- * costs no more. The gradient graph computes dL/dA and dL/dB without the gradient of a whole
- * matrix.
+ * costs no more. The gradient graph computes dL/dA and dL/dB without computing the gradient of the
+ * full matrix W.
  */
 export class Adapters implements Trainable {
   readonly plan: AdapterPlan;
   readonly specs: readonly ParameterSpec[];
   readonly feeds: Feeds;
   readonly adapters: LayerAdapters;
-  /** The frozen weights. */
+  /** Frozen weights of the model, without the adapters. */
   readonly base: FrozenWeights;
   /** Matrices of all adapters; updated in place. */
   readonly set: ArraySet;
@@ -131,8 +134,9 @@ export class Adapters implements Trainable {
   }
 
   /**
-   * Restores a checkpoint: sets the matrices and the merged weights. If the checkpoint has no
-   * merged weights, computes them.
+   * Restores the adapters of a checkpoint.
+   * @param flat matrices of all adapters
+   * @param weights weights with the adapters merged in; computed if undefined
    */
   async restore(flat: Float32Array, weights: Float32Array | undefined): Promise<void> {
     await this.#weights.settled();
@@ -148,8 +152,8 @@ export class Adapters implements Trainable {
 }
 
 /**
- * Returns the current training weights as the base. Packs them if possible, unless the reference
- * model shares them.
+ * Returns the current training weights as the base. Packs them as bfloat16 if this loses nothing
+ * and the reference model does not share them.
  */
 async function frozen(weights: WeightBuffers, isShared: boolean): Promise<FrozenWeights> {
   const flat = await weights.runtime.readSet(weights.training);

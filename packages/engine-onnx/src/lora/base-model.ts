@@ -9,7 +9,7 @@ import type { FrozenWeights } from './frozen-weights.js';
 
 /** Identity of a model that adapters are added to. */
 export interface BaseModel {
-  /** Quantization of the weights. @default floating point numbers */
+  /** Quantization of the weights. @default undefined: the weights are floating-point numbers */
   readonly quantization?: Quantization | undefined;
   /** Returns the SHA-256 of the weights. */
   readonly digest: () => string | Promise<string>;
@@ -25,7 +25,8 @@ export interface FrozenModel extends BaseModel {
 }
 
 /**
- * Checks the base of the adapters of a checkpoint, which must have a record of their base.
+ * Checks that a checkpoint's adapters were trained on the model `base`. The folder must contain a
+ * record of the model that they were trained on.
  * @param folder the folder of the adapters
  * @throws CheckpointError when the adapters were trained on another model
  */
@@ -56,8 +57,8 @@ async function compare(
 }
 
 /**
- * Checks that the adapters of a folder do not belong to quantised weights.
- * @throws CheckpointError when they do
+ * Checks that the adapters in a folder were not trained on quantised weights.
+ * @throws CheckpointError when they were
  */
 export async function refuseQuantized(folder: string): Promise<void> {
   const { quantization } = (await readBaseRecord(folder)) ?? {};

@@ -1,8 +1,8 @@
 /**
  * Checkpoints of a training run with adapters. A checkpoint is a model folder that contains a
- * folder with the adapters, in PEFT's format, and their moments. The model folder has either all
- * weights, with the adapters merged in, or none. Reading a folder without weights needs the frozen
- * model, whose path is stored with the adapters.
+ * folder with the adapters, in PEFT's format, and their optimizer moments. The model folder has
+ * either all weights, with the adapters merged in, or none. Reading a folder without weights needs
+ * the frozen model, whose path is stored with the adapters.
  */
 import { join, resolve } from 'node:path';
 
@@ -26,7 +26,7 @@ export interface AdapterCheckpoint {
    * All weights, with the adapters merged in; undefined if the checkpoint was saved without them.
    */
   readonly weights?: Float32Array;
-  /** Matrices of all adapters. */
+  /** Matrices of all adapters in one flat array, in the order of `adapterTargets`. */
   readonly flat: Float32Array;
   /** Optimizer moments; undefined if the checkpoint was saved without them. */
   readonly optimizer?: OptimizerState;
@@ -65,8 +65,8 @@ export async function saveAdapterCheckpoint(
 }
 
 /**
- * Reads back what {@link saveAdapterCheckpoint} wrote. The frozen model must be the one that the
- * checkpoint was saved with.
+ * Loads a checkpoint that {@link saveAdapterCheckpoint} wrote. The frozen model must be the one
+ * that the checkpoint was saved with.
  * @throws CheckpointError when the folder has other adapters, another base, or no adapters
  */
 export async function loadAdapterCheckpoint(

@@ -14,7 +14,8 @@ export interface FrozenWeights {
   /** The parameters as arrays of the graph runtime, if the runtime holds them. */
   readonly arrays?: DeviceArrays;
   /**
-   * True if another model may use the array of {@link all}. The array must then not be written to.
+   * True if the array that {@link all} returns may also be used by another model. The caller must
+   * then not write to the array.
    */
   readonly isShared: boolean;
   part(range: Range): Float32Array;
@@ -22,8 +23,8 @@ export interface FrozenWeights {
 }
 
 /**
- * Stores the weights as bfloat16, which halves their memory. Returns undefined if any weight is not
- * exactly a bfloat16 number. Most public models have only such weights.
+ * Stores the weights as bfloat16, which halves their memory. Returns undefined if any weight cannot
+ * be represented exactly in bfloat16. In most public models, all weights can.
  */
 export function packedWeights(flat: Float32Array): FrozenWeights | undefined {
   const halves = upperHalves(flat);
@@ -47,7 +48,10 @@ export const plainWeights = (flat: Float32Array, arrays: DeviceArrays): FrozenWe
   all: () => flat,
 });
 
-/** Returns the SHA-256 of float32 weights, which `read` returns range by range. */
+/**
+ * Returns the SHA-256 of float32 weights, in hexadecimal. `read` returns the weights of one range
+ * at a time.
+ */
 export async function digestOf<R>(
   ranges: readonly R[],
   read: (range: R) => Float32Array | Promise<Float32Array>,

@@ -1,4 +1,4 @@
-/** The two graphs of adapters: the gradient graph and the merge graph. */
+/** Graphs for adapters: the gradient graph, and the graph that merges adapters into weights. */
 import type { ModelConfig } from '../model/config.js';
 import type { ParameterSpec } from '../model/parameters.js';
 import { differentiated, type TrainingGraphOptions } from '../model/training-graphs.js';
@@ -9,10 +9,10 @@ import type { ModelRecord } from '../onnx/graph/record.js';
 import { adapterScale, adapterSpecs, adapterTargets, type AdapterPlan } from './plan.js';
 
 /**
- * Builds the gradient graph of `model/training-graphs.ts` for adapters. The matrices of the
- * adapters are additional inputs, and only their gradients `grad.<matrix>` are outputs. The
- * parameters of the model have the adapters merged in, so the graph differentiates the function
- * that the sampler computes.
+ * Builds the gradient graph for adapters, a variant of the gradient graph in
+ * `model/training-graphs.ts`. The matrices of the adapters are additional inputs, and only their
+ * gradients `grad.<matrix>` are outputs. The parameters of the model have the adapters merged in,
+ * so the graph differentiates the function that the sampler computes.
  */
 export function adapterGradientGraph(
   config: ModelConfig,

@@ -3,10 +3,10 @@ import { createRandom, deriveSeed } from '@trinity-rft/core';
 import { adapterSpecs, type AdapterTarget } from './plan.js';
 
 /**
- * Creates the initial matrices of adapters. They do not change the model. B is 0. A is uniform in
- * (-1 / sqrt(in), 1 / sqrt(in)), which is the Kaiming bound sqrt(6 / ((1 + s^2) in)) for s =
- * sqrt(5). Every matrix draws from a random stream named after it, so no matrix depends on the
- * others.
+ * Creates the initial matrices of adapters, with which the model's outputs are unchanged: B is 0. A
+ * is uniform in (-1 / sqrt(in), 1 / sqrt(in)), which is the Kaiming bound sqrt(6 / ((1 + s^2) in))
+ * for s = sqrt(5). Each matrix has its own random stream, which depends only on the seed and the
+ * matrix's name.
  * @see PEFT, `LoraLayer.reset_lora_parameters`
  */
 export function initialAdapters(targets: readonly AdapterTarget[], seed: number): Float32Array {

@@ -1,6 +1,6 @@
 /**
- * Loads the weights of models. The adapters of a folder that holds only adapters are merged into
- * the weights of the frozen model.
+ * Loads the weights of models. If a folder contains only adapters, merges them into the weights of
+ * their frozen model.
  */
 import { join, resolve } from 'node:path';
 
@@ -30,7 +30,7 @@ export async function loadModel(directory: string): Promise<ModelFolder> {
 }
 
 /**
- * Loads the weights of a folder that must hold a model of the same architecture.
+ * Loads the weights of a folder whose model must have the architecture of `config`.
  * @param frozen the frozen model of the folder's adapters, if it is loaded; otherwise it is read
  * from the path stored with the adapters
  */
@@ -44,7 +44,8 @@ export async function loadMergedWeightsOf(
 }
 
 /**
- * Checks that a folder's weights fit the model. Reads only the headers of weight files.
+ * Checks that the weights in a folder match the model's config. Reads only the headers of weight
+ * files.
  * @throws CheckpointError when the weights, or those of the frozen model, are missing or do not fit
  */
 export async function checkMergedWeights(directory: string, config: ModelConfig): Promise<void> {
@@ -74,9 +75,10 @@ export const holdsAdapterOnly = async (directory: string): Promise<boolean> =>
   !(await hasWeights(directory)) && isFile(adapterConfig(directory));
 
 /**
- * Returns the path of the frozen model of a folder that holds only adapters. The frozen model may
- * itself be a folder with only adapters.
- * @param above folders that are based on this folder, directly or through others
+ * Returns the path of the frozen model of a folder that contains only adapters. The frozen model
+ * may itself be a folder with only adapters.
+ * @param above folders that were followed to this folder, each based on the next one; used to
+ * detect cycles
  * @throws CheckpointError when a frozen model has neither weights nor adapters, or a folder is
  * based on itself
  */

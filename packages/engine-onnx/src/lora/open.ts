@@ -1,4 +1,4 @@
-/** Opens adapters on a model: new ones, or those of a folder. */
+/** Opens adapters for a model: creates new adapters or loads them from a folder. */
 import type { ModelConfig } from '../model/config.js';
 import { parameterSpecs } from '../model/parameters.js';
 import { WeightBuffers } from '../model/weights.js';
@@ -12,23 +12,24 @@ import { adapterTargets, planAdapters, type LoraOptions } from './plan.js';
 
 export interface OpenAdaptersOptions {
   readonly config: ModelConfig;
-  /** Weights of the model; `training` becomes the base. */
+  /** Weight buffers of the model. The weights in `training` become the frozen base. */
   readonly weights: WeightBuffers;
   readonly lora: LoraOptions;
   /** See `AdaptersOptions.sharesBase`. */
   readonly sharesBase?: boolean | undefined;
   /**
-   * Returns the SHA-256 of the weights.
-   * @default a digest computed if `lora` has a record of its base
+   * Returns the SHA-256 of the base weights, which must equal the one recorded with stored
+   * adapters.
+   * @default computed from the training weights when needed
    */
   readonly digest?: BaseModel['digest'] | undefined;
 }
 
 /**
- * Opens adapters and merges them into the training weights. New adapters do not change these
- * weights.
- * @throws EngineError when the options do not fit the model, CheckpointError when the folder does
- * not
+ * Opens adapters for a model. Adapters from a folder are merged into the training weights. New
+ * adapters need no merging, because they do not change these weights.
+ * @throws EngineError when the options do not fit the model, CheckpointError when the adapters in
+ * the folder do not
  */
 export async function openAdapters({
   config,
@@ -54,7 +55,7 @@ export async function openAdapters({
 
 /**
  * Returns the weights of a model with the adapters of a folder merged in.
- * @param base may be overwritten, unless it is shared
+ * @param base weights of the model without adapters; may be overwritten unless `frozen` shares them
  * @param frozen the frozen model that `base` is from, if it is loaded
  * @throws CheckpointError as {@link openAdapters}
  */

@@ -32,7 +32,7 @@ export interface SaveAdaptersOptions extends AdapterState {
   readonly baseModel: string;
 }
 
-/** Writes the adapters. Equal adapters give equal bytes. */
+/** Writes the adapters to a folder. Equal adapters give identical files. */
 export async function saveAdapters(
   directory: string,
   { config, plan, flat, baseModel }: SaveAdaptersOptions,
@@ -73,9 +73,9 @@ function peftConfig(
 }
 
 /**
- * Keys that change the meaning of the matrices or the base, with their supported values. All other
- * keys of a config, except {@link exceptions}, concern only how the adapters were trained and are
- * ignored.
+ * Keys of `adapter_config.json` that change the meaning of the matrices or the base, with their
+ * supported values. All other keys, except {@link exceptions}, concern only how the adapters were
+ * trained and are ignored.
  */
 const understood = {
   peft_type: ['LORA'],
@@ -139,8 +139,8 @@ async function readMatrices(
 }
 
 /**
- * Names of the layers with adapters. They are read from the tensors, because configs name layers in
- * many ways (endings, patterns, full names).
+ * Returns the names of the modules with adapters. Reads them from the tensor names, because configs
+ * name modules in many ways (endings, patterns, full names).
  */
 function adaptedModules(
   file: SafetensorsFile,

@@ -4,19 +4,22 @@ import { EngineError } from '@trinity-rft/core';
 import type { ModelConfig } from '../model/config.js';
 import { parameterSpecs, type ParameterSpec } from '../model/parameters.js';
 
-/** Options of new adapters. Each layer learns alpha / rank B A, which is added to its weight. */
+/**
+ * Options of new adapters. Each adapted layer trains matrices A and B, and (alpha / rank) B A is
+ * added to its weight.
+ */
 export interface NewAdapters {
   /** Number of rows of A and of columns of B, at least 1. */
   readonly rank: number;
   /** Numerator of the scale alpha / rank; positive. */
   readonly alpha: number;
   /**
-   * Module names of PEFT, such as `q_proj`; `all-linear` is every linear layer except the head,
-   * routers and experts.
+   * Modules that get an adapter, by their names in PEFT, such as `q_proj`. `all-linear` selects
+   * every linear layer except the head, routers and experts.
    * @default "all-linear"
    */
   readonly targetModules?: 'all-linear' | readonly string[];
-  /** Seed of the initial A. @default 0 */
+  /** Seed for the random initial values of A. @default 0 */
   readonly seed?: number;
 }
 

@@ -48,7 +48,10 @@ function keyValues(trunk: Trunk, layer: number, made: (part: Part) => Value): Ke
   return own;
 }
 
-/** Splits each head of the query projection into the query and its gate, [B, S, H, D] each. */
+/**
+ * Splits the query projection into queries [B, S, H D] and gates [B, S, H, D]. Returns the whole
+ * projection as queries if the model has no attention gates.
+ */
 function gated(
   { gatedAttention, heads, headDim }: ModelConfig,
   made: Value,
@@ -68,8 +71,8 @@ const headsOf = ({ heads, kvHeads }: ModelConfig, part: Part): number =>
   part === 'q' ? heads : kvHeads;
 
 /**
- * Returns the projections of `h` to queries, keys and values, which have a matrix each or share a
- * single matrix.
+ * Returns a function that projects `h` to queries, keys or values. The three projections have
+ * separate weight matrices or share one.
  */
 function projections(trunk: Trunk, layer: number, h: Value): (part: Part) => Value {
   const { config } = trunk;

@@ -43,7 +43,10 @@ export function block(trunk: Trunk, layer: number, x: Value): Value {
   return trunk.config.layerScalar ? scaled(trunk, layer, y) : y;
 }
 
-/** Multiplies by the number that is stored for a layer and never trained: its gradient is 0. */
+/**
+ * Multiplies by the scalar that is stored for a layer. The scalar is never trained: its gradient is
+ * 0.
+ */
 function scaled(trunk: Trunk, layer: number, x: Value): Value {
   const scalar = parameterOf(trunk, `${layerPrefix(layer)}layer_scalar`);
   return withPullback(multiply(x, scalar), [x, scalar], (g) => [

@@ -1,6 +1,6 @@
 /**
- * Divides the columns of linear layers into parts that the trainer computes separately. The
- * trainer's sums then have the same blocks as the sampler's.
+ * Divides the columns of linear layers into parts that the trainer computes separately. The trainer
+ * then sums in the same blocks as the sampler, so that both round equally.
  */
 import {
   blockLength,
@@ -29,10 +29,11 @@ export interface ExactScoring {
 }
 
 /**
- * Returns the conditions for a model. The sampler computes few rows, so the runtime divides columns
- * among threads. The trainer computes many rows, so the runtime divides rows. Where this gives sums
- * different blocks, the trainer computes the sampler's columns part by part. On a runtime without
- * `threads`, the order of sums never varies.
+ * Returns the conditions for a model. The sampler's matrix products have few rows, so the runtime
+ * divides their columns among threads. The trainer's products have many rows, so the runtime
+ * divides their rows. If this leads to different blocks of sums, the trainer computes the column
+ * ranges of the sampler's threads one by one. On a runtime without `threads`, the order of sums
+ * never varies.
  */
 export function exactScoring(config: ModelConfig, threads: GraphRuntime['threads']): ExactScoring {
   if (!threads) return { parts: ([columns]) => [columns], leastRows: 2 };
@@ -53,8 +54,8 @@ export function exactScoring(config: ModelConfig, threads: GraphRuntime['threads
 }
 
 /**
- * Returns true if sums over the columns of a part would have other blocks when threads divide the
- * columns. Threads divide columns when a product has fewer rows than columns.
+ * Returns true if the runtime would sum in different blocks when it divides the columns of a part
+ * among threads. It does so if a product has fewer rows than columns.
  */
 function isFragile(columns: number, depth: number, threads: number): boolean {
   const shares = Array.from({ length: threads }, (_, i) =>

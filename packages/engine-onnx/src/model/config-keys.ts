@@ -41,7 +41,10 @@ const rope = z.looseObject(
 );
 export type RopeKeys = z.infer<typeof rope>;
 
-/** `rope_parameters`, which may have a section for each type of layer instead of settings. */
+/**
+ * Schema of `rope_parameters`, which contains either settings or a section with settings for each
+ * type of layer.
+ */
 const ropeParameters = rope.extend({
   full_attention: rope.nullish(),
   sliding_attention: rope.nullish(),
@@ -139,7 +142,7 @@ const schema = z.looseObject({
     .nullish(),
 });
 
-/** A config.json whose values have the right types. */
+/** Keys of a validated config.json. */
 export type ConfigKeys = z.infer<typeof schema>;
 
 /**

@@ -1,10 +1,11 @@
 /**
- * The shape of a model: Hugging Face's `config.json`, validated and in one format for all families.
+ * Configuration of a model: Hugging Face's `config.json`, validated and in one format for all
+ * families.
  */
 
 import { InvariantError } from '@trinity-rft/core';
 
-/** Families by `model_type` of config.json. */
+/** Supported model families, named by the values of `model_type` in config.json. */
 export const modelFamilies = [
   'qwen3',
   'qwen2',
@@ -30,10 +31,13 @@ export type ModelFamily = (typeof modelFamilies)[number];
 export type RopeScaling =
   | { readonly kind: 'linear'; readonly factor: number }
   | {
-      /** Frequencies of the whole head, of which only the first are used. The others are 0. */
+      /**
+       * Frequencies are computed for the whole head, but only the first ones are used. The others
+       * are 0.
+       */
       readonly kind: 'proportional';
       readonly factor: number;
-      /** Share of the frequencies that are used. */
+      /** Fraction of the frequencies that are used. */
       readonly part: number;
     }
   | {
@@ -47,7 +51,8 @@ export type RopeScaling =
       readonly kind: 'yarn';
       readonly factor: number;
       /**
-       * Frequencies with at least this many rotations over the original context length are kept.
+       * Frequencies with at least this many rotations over the original context length are not
+       * scaled.
        */
       readonly betaFast: number;
       /** Frequencies with at most this many rotations are divided by `factor`. */
@@ -70,7 +75,10 @@ export type RopeScaling =
       readonly originalMaxPositions: number;
     };
 
-/** Rotary embeddings of the layers that do not use the rotary embeddings of the model. */
+/**
+ * Rotary embeddings of the layers with `rope: 'local'`, which differ from those of the other
+ * layers.
+ */
 export interface LocalRope {
   /** Width of one head. @default {@link ModelConfig.headDim} */
   readonly headDim?: number;
@@ -103,8 +111,8 @@ export interface LayerTraits {
    */
   readonly window?: number;
   /**
-   * `local` uses {@link ModelConfig.localRope}; `none` does not rotate positions.
-   * @default the rotary embeddings of the model
+   * `local` selects {@link ModelConfig.localRope}; `none` applies no rotary embeddings.
+   * @default undefined: the rotary embeddings of the model
    */
   readonly rope?: 'local' | 'none';
   /** True for a plain feed-forward block in a model with experts. */
@@ -125,7 +133,7 @@ export interface LayerTraits {
  * embedding.
  */
 export interface PerLayerInputs {
-  /** Number of values per layer. */
+  /** Number of values per token and layer. */
   readonly size: number;
   /** Number of rows of the embedding table. */
   readonly vocabSize: number;
@@ -164,7 +172,7 @@ export interface ModelConfig {
   /** Width of one head; even. */
   readonly headDim: number;
   /**
-   * Width of a head's first part, the part that is rotated by the position; even.
+   * Rotary dimension: number of leading dimensions of a head that are rotated; even.
    * @default {@link headDim}
    */
   readonly rotaryDim?: number;
@@ -175,25 +183,26 @@ export interface ModelConfig {
   /** Position of the norms. @default 'before' */
   readonly norms?: NormPlacement;
   /**
-   * Number that is added to the weights of every norm except those in gated delta layers. @default
-   * 0
+   * Offset that is added to the weights of every norm except those in gated delta layers.
+   * @default 0
    */
   readonly normOffset?: number;
   /** True if queries and keys are normalised with RMSNorm. */
   readonly qkNorm: boolean;
   /**
-   * `projection` if a norm of queries or keys covers all heads together.
-   * @default a norm of each head
+   * `projection`: one norm covers all heads of the queries or keys.
+   * @default undefined: each head is normalised separately
    */
   readonly qkNormScope?: 'projection';
   /** True if each head's values are normalised with RMSNorm without weights. @default false */
   readonly valueNorm?: boolean;
-  /** True if the result of each layer is multiplied by a stored number. @default false */
+  /** True if the output of each layer is multiplied by a stored scalar. @default false */
   readonly layerScalar?: boolean;
   /** Per-layer embeddings of the model. @default no such inputs */
   readonly perLayerInputs?: PerLayerInputs;
   /**
-   * True if each head's result is multiplied by a gate, which the query projection computes.
+   * True if the attention output of each head is multiplied by a gate, which the query projection
+   * computes.
    * @default false
    */
   readonly gatedAttention?: boolean;
@@ -201,7 +210,7 @@ export interface ModelConfig {
   /** True if the attention's output projection has a bias. */
   readonly outputBias: boolean;
   readonly mlpBias: boolean;
-  /** True if the head uses the embedding matrix. */
+  /** True if the output head uses the embedding matrix as its weight. */
   readonly tieEmbeddings: boolean;
   /** True if one matrix projects to queries, keys and values. @default false */
   readonly fusedAttention?: boolean;
@@ -223,14 +232,14 @@ export interface ModelConfig {
   readonly logitScale?: number;
   readonly localRope?: LocalRope;
   readonly experts?: Experts;
-  /** Heads of the layers with the gated delta rule; undefined without such layers. */
+  /** Number and width of the heads in gated delta layers; undefined if there are no such layers. */
   readonly delta?: DeltaShape;
   /**
    * Number of positions that a convolution reads, including its own; undefined if no layer has a
    * convolution.
    */
   readonly convTaps?: number;
-  /** Traits of each layer. @default no traits */
+  /** Traits of each layer, by index. @default undefined: every layer has the default traits */
   readonly layerTraits?: readonly LayerTraits[];
   /** Longest sequence that the engine supports for the model, in tokens. */
   readonly maxPositions: number;
@@ -240,7 +249,8 @@ export interface ModelConfig {
   readonly eosTokenIds: readonly number[];
   readonly padTokenId?: number;
   /**
-   * `value`: one number per position instead of a distribution over tokens. @default a distribution
+   * `value`: the head computes one value per position.
+   * @default undefined: the head computes a distribution over tokens
    */
   readonly head?: 'value';
 }
@@ -269,8 +279,8 @@ export const cachedLayers = (config: ModelConfig): readonly number[] =>
   );
 
 /**
- * Returns the width into which keys and values of all layers can be divided: the greatest common
- * divisor of the widths of heads.
+ * Returns the greatest common divisor of the head widths of all layers with keys and values. Cached
+ * keys and values are divided into parts of this width.
  */
 export function cacheUnit(config: ModelConfig): number {
   const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b));

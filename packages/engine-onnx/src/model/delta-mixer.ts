@@ -45,8 +45,8 @@ export function deltaMixer(trunk: Trunk, layer: number, h: Value): Value {
 }
 
 /**
- * Returns queries of length 1 / sqrt(K), keys of length 1, and values, each for all value heads.
- * [B, S, H, width]
+ * Returns queries scaled to length 1 / sqrt(keyDim), keys scaled to length 1, and values. Queries
+ * and keys are repeated to the number of value heads. [B, S, H, width] each
  */
 function inHeads(all: Value, { keyHeads, keyDim, valueHeads, valueDim }: DeltaShape) {
   const width = keyHeads * keyDim;

@@ -4,7 +4,7 @@
  */
 import type { Mixer, ModelConfig, ModelFamily } from './config.js';
 
-/** Layers with the window of `sliding_window`, if `layer_types` does not name them. */
+/** Layers whose attention is limited to `sliding_window`, for configs without `layer_types`. */
 export type WindowPattern =
   /** All layers. */
   | 'all'
@@ -65,7 +65,10 @@ export interface Family {
    * `original_max_position_embeddings` on.
    */
   readonly growingQueries?: true;
-  /** Scaling that is actually used for each value of `rope_type` that names a different scaling. */
+  /**
+   * Replacements for values of `rope_type`: maps a value in config.json to the scaling that the
+   * family actually uses.
+   */
   readonly ropeTypes?: Readonly<Record<string, string>>;
   /** True if `no_rope_layers` of config.json applies. */
   readonly unrotatedLayers?: true;

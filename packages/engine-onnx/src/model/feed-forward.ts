@@ -44,9 +44,9 @@ function halves(both: Value): readonly [Value, Value] {
 }
 
 /**
- * Sums the outputs of the experts, each multiplied by its weight. An expert that the router did not
- * select has weight 0. All experts are computed for every token. The number of rows of a product
- * therefore does not depend on the tokens, and neither does the order of sums.
+ * Sums the outputs of the experts, each multiplied by its routing weight. An expert that the router
+ * did not select has weight 0. All experts are computed for every token, so the number of rows of a
+ * matrix product, and with it the order of its sums, does not depend on the tokens.
  */
 function mixture(
   trunk: Trunk,

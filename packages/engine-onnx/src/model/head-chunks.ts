@@ -1,6 +1,6 @@
 /**
- * Computes the head in parts: log-probabilities, entropies and their gradients. Only one part of
- * the logits [R, V] is in memory at a time.
+ * Computes the output head in parts: log-probabilities, entropies and their gradients. Only one
+ * part of the logits [R, V] is in memory at a time.
  */
 import type { Dim } from '../onnx/graph/dims.js';
 import type { Value } from '../onnx/graph/graph.js';
@@ -156,8 +156,8 @@ function entropyFactor(logp: Value, p: Value, a: Value, e: Value): Value {
 }
 
 /**
- * Inputs of the parts. Temperatures are included only if {@link headStates} has not divided the
- * states by them.
+ * Returns the inputs that are divided into parts. Temperatures are among them only if {@link
+ * headStates} has not divided the states by them.
  */
 const partsOf = (
   { config }: Trunk,
@@ -168,13 +168,12 @@ const partsOf = (
   inverseTemperature: config.logitCap === undefined ? undefined : inverseTemperature,
 });
 
-/** Named inputs of the head, with `states` among them. */
 type HeadInputs = { readonly states: Value } & Readonly<Record<string, Value | undefined>>;
 
 /**
  * Divides values into equal parts along their first dimension and calls `work` for each part. A
  * part starts only when the results of the previous part are computed. Otherwise the runtime might
- * compute the logits of all parts first and hold them together.
+ * compute the logits of all parts first and keep them in memory at the same time.
  */
 function inChunks<T extends HeadInputs>(
   values: T,
@@ -206,8 +205,8 @@ function splitRows(value: Value, chunks: number): readonly Value[] {
 }
 
 /**
- * Returns `value` such that it becomes available only after `earlier` is computed. Its rows are
- * sliced from a start index that is computed from `earlier` and is always 0.
+ * Returns a copy of `value` that is computed only after `earlier`. The copy is a slice whose start
+ * index is always 0, but is computed from `earlier`.
  */
 function after(value: Value, earlier: Value): Value {
   const { graph } = value;

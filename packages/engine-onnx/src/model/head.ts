@@ -1,4 +1,4 @@
-/** The head: from hidden states to log-probabilities. */
+/** The output head, which converts hidden states to log-probabilities. */
 import { dimAt, type Value } from '../onnx/graph/graph.js';
 import { multiply, softCap, softCapSlope } from '../onnx/ops/elementwise.js';
 import { headName } from './parameters.js';
@@ -33,13 +33,16 @@ export function headStates(
 export interface Distribution {
   /** log softmax(logits) [R, V] */
   readonly logprobs: Value;
-  /** Derivative of the logits with respect to states W^T [R, V]; undefined if it is 1. */
+  /**
+   * Elementwise derivative of the logits with respect to the product states W^T [R, V]; undefined
+   * if it is 1 everywhere.
+   */
   readonly slope?: Value;
 }
 
 /**
- * Returns the distribution over tokens. `states` [R, d] of {@link headStates}, `inverseTemperature`
- * [R, 1]
+ * Computes the distribution over tokens. `states` [R, d] from {@link headStates},
+ * `inverseTemperature` [R, 1]
  */
 export function headDistribution(
   trunk: Trunk,
@@ -66,8 +69,9 @@ export function distributionOf(
 }
 
 /**
- * Computes logits from the product of states and weight, for any part of the vocabulary. The logits
- * are capped if the model has a cap.
+ * Converts the product of hidden states and head weight to logits, for any part of the vocabulary.
+ * If the model has a soft cap, applies the cap and then the temperature. Otherwise the product
+ * already equals the logits.
  */
 export function headLogits(
   { config: { logitCap } }: Pick<Trunk, 'config'>,

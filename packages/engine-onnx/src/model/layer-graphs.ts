@@ -1,6 +1,6 @@
 /**
- * Graphs of one layer and of parts of the head. With them, the caller computes gradients layer by
- * layer and keeps only the states between layers. The caller executes one graph after another.
+ * Graphs of one layer and of parts of the head. The caller executes one graph after another. This
+ * computes gradients layer by layer, with only the hidden states between layers in memory.
  *
  * B rows, T padded length (at least 2), N = B * T, R selected positions, C tokens of a part of the
  * vocabulary, d hidden size. Parameters, rotary tables and everything else that is not listed are
@@ -52,14 +52,17 @@ import { perLayerInputs } from './per-layer-inputs.js';
 import { trainingTrunk } from './training-graphs.js';
 import { parameterOf, type KeyValues, type Trunk } from './trunk.js';
 
-/** A frozen matrix, and its trained factors: {@link LowRank}. */
+/** A frozen matrix and its trained low-rank factors; see {@link LowRank}. */
 interface AdaptedMatrix {
   readonly weight: ParameterSpec;
   readonly a: ParameterSpec;
   readonly b: ParameterSpec;
 }
 
-/** Adapters, which are trained instead of the parameters. */
+/**
+ * Adapters of linear layers. With adapters, their factors are trained and the parameters are
+ * frozen.
+ */
 export interface LayerAdapters {
   readonly targets: readonly AdaptedMatrix[];
   readonly scale: number;
@@ -68,10 +71,14 @@ export interface LayerAdapters {
 export type BlockFormats = ReadonlyMap<string, BlockFormat>;
 
 export interface LayerGraphOptions {
-  /** Adapters whose factors get gradients, instead of the parameters. */
+  /**
+   * Adapters. If there are any, gradient graphs return the gradients of their factors instead of
+   * those of the parameters.
+   */
   readonly adapters?: LayerAdapters | undefined;
   /**
-   * Formats of the block-quantised matrices, by name. Adapters are not merged into such weights.
+   * Formats of the block-quantised matrices, keyed by parameter name. Adapters are not merged into
+   * such matrices.
    * @default none
    */
   readonly formats?: BlockFormats | undefined;
@@ -79,7 +86,7 @@ export interface LayerGraphOptions {
   readonly branching: boolean;
 }
 
-/** Builds the graph of one layer. */
+/** Builds the forward graph of one layer. */
 export function layerGraph(
   config: ModelConfig,
   layer: number,
@@ -92,7 +99,7 @@ export function layerGraph(
   return graph.record();
 }
 
-/** Builds the gradient graph of one layer. The graph also computes the forward pass again. */
+/** Builds the gradient graph of one layer. The graph recomputes the forward pass. */
 export function layerGradientGraph(
   config: ModelConfig,
   layer: number,
@@ -122,7 +129,7 @@ function outputGradients(
   for (const [i, [name]] of targets.entries()) graph.output(name, found[i]!);
 }
 
-/** Builds the graph of the inputs of all layers. */
+/** Builds the graph that computes the per-layer inputs of all layers. */
 export function layerInputsGraph(config: ModelConfig, formats?: BlockFormats): ModelRecord {
   const { graph, inputs } = layerInputsBody(config, formats);
   for (const [layer, input] of inputs.entries()) graph.output(`input.${layer}`, input);
@@ -207,8 +214,8 @@ function readKeyValues(graph: Graph, config: ModelConfig, layer: number): KeyVal
 }
 
 /**
- * Returns functions, keyed by weight, that compute the products of the layers whose adapters are
- * not merged into the weights.
+ * Returns functions that compute x W^T plus the product with the adapter's factors, keyed by
+ * weight. They are for layers whose adapters are not merged into the weights.
  */
 const besides = (pairs: readonly (readonly [Value, LowRank])[]): NonNullable<Trunk['products']> =>
   new Map(
@@ -234,7 +241,7 @@ function weightInput(
     : graph.input(name, 'float32', shape);
 }
 
-/** Builds the graph of the states that the head reads. */
+/** Builds the graph that computes the hidden states that the head reads. */
 export function statesGraph(config: ModelConfig): ModelRecord {
   const { graph, states } = statesBody(config, false);
   graph.output('states', states);
@@ -286,7 +293,10 @@ export function logitsGraph(config: ModelConfig, formats?: BlockFormats): ModelR
 }
 
 export interface LogitsGradientOptions {
-  /** True if the gradient includes the gradient of the entropy. */
+  /**
+   * True if the loss depends on the entropy. The graph then has the inputs `grad_entropy` and
+   * `own_entropy`.
+   */
   readonly entropy: boolean;
   /** True if the head is not trained. */
   readonly frozen: boolean;

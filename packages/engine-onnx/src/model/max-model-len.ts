@@ -4,7 +4,7 @@ import type { ModelConfig } from './config.js';
 
 /**
  * Checks the requested maximum length against the context length of a model.
- * @throws EngineError when the requested length exceeds it
+ * @throws EngineError when the requested length exceeds the context length
  */
 export function checkMaxModelLen(
   {

@@ -1,6 +1,6 @@
 /**
- * Parameters of a model: Hugging Face names and shapes, their places in one flat array, and seeded
- * initial values.
+ * Parameters of a model: Hugging Face names and shapes, their positions in one flat array, and
+ * seeded initial values.
  */
 import { createRandom, deriveSeed } from '@trinity-rft/core';
 import type { LinearShape } from '../runtime/gemm-blocks.js';
@@ -44,7 +44,10 @@ export const isLookup = (name: string): boolean =>
 /** Hugging Face's names of a head with one label: `*ForTokenClassification`. */
 export const valueHeadNames = { weight: 'score.weight', bias: 'score.bias' } as const;
 
-/** Returns the name of the matrix that turns hidden states into logits, or into values. */
+/**
+ * Returns the name of the head's matrix, which projects hidden states to logits or, in a critic, to
+ * values.
+ */
 export function headName(config: ModelConfig): string {
   if (config.head === 'value') return valueHeadNames.weight;
   return config.tieEmbeddings ? embeddingName : 'lm_head.weight';
@@ -290,14 +293,14 @@ export function parameterCount(config: ModelConfig): number {
 }
 
 export interface InitialWeightsOptions {
-  /** Standard deviation of matrices. @default 0.02 */
+  /** Standard deviation of the initial values of matrices. @default 0.02 */
   readonly std?: number;
 }
 
 /**
- * Creates the weights of a new model. Matrices are N(0, std), or N(0, std / sqrt(2 layers)) if they
- * end a residual branch. Norms scale by 1, and biases are 0. Every tensor draws from a random
- * stream named after it, so a tensor does not depend on the others.
+ * Creates the weights of a new model. Matrices are drawn from N(0, std), or from N(0, std / sqrt(2
+ * layers)) if they end a residual branch. Norms scale by 1, and biases are 0. Each tensor has its
+ * own random stream, which depends only on the seed and the tensor's name.
  * @see Radford et al., Language Models are Unsupervised Multitask Learners, section 2.3
  */
 export function initialWeights(

@@ -86,7 +86,10 @@ function withDefaults(json: unknown): unknown {
   return known ? { ...configDefaults[known], ...(json as object) } : json;
 }
 
-/** Returns true if the family of the model uses the key, which then has a default. */
+/**
+ * Returns true if the model's family uses a key of config.json. Every key that the family uses has
+ * a default in `configDefaults`.
+ */
 const reads = (hf: ConfigKeys, key: string): boolean =>
   Object.hasOwn(configDefaults[hf.model_type], key);
 
@@ -110,8 +113,8 @@ function headSizes(
 }
 
 /**
- * Returns the maximum context length and the key that limits it. Sequences must end before the
- * position from which rotary angles or queries change.
+ * Returns the maximum context length and the key that limits it. If rotary angles or queries change
+ * from a position on, sequences must end before this position.
  */
 function positionsOf(
   { end }: ParsedRope,
@@ -150,8 +153,8 @@ const capOf = (
 ): number | undefined => (reads(hf, key) ? (hf[key] ?? undefined) : undefined);
 
 /**
- * Returns the id of the padding token, or undefined if there is none. Some checkpoints write -1 for
- * none.
+ * Returns the id of the padding token, or undefined if there is none. Some checkpoints use -1 to
+ * state that there is none.
  */
 const padTokenId = ({ pad_token_id: id }: ConfigKeys): number | undefined =>
   id != null && id >= 0 ? id : undefined;

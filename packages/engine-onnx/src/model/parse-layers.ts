@@ -1,4 +1,4 @@
-/** Reads how the layers of a model differ: mixers, windows, positions, experts. */
+/** Reads how the layers of a model differ: in mixers, windows, rotary embeddings and experts. */
 import type { Experts, LayerTraits } from './config.js';
 import { attentionOnly, invalid, type ConfigKeys } from './config-keys.js';
 import { families, type WindowPattern } from './families.js';
@@ -105,7 +105,7 @@ function assertLength(hf: ConfigKeys, key: 'layer_types' | 'no_rope_layers', fil
 
 /**
  * Checks that a model of a hybrid family has neither Mamba-2 layers nor experts.
- * @throws CheckpointError when it has
+ * @throws CheckpointError when it has either
  */
 export function assertDense(hf: ConfigKeys, file: string): void {
   const { num_local_experts: experts, layer_types: types } = hf;

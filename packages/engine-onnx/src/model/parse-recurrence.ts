@@ -33,7 +33,7 @@ const parsers = { conv: parseConvolution, delta: parseDelta } as const;
 
 type Sizes = Pick<ModelConfig, 'convTaps' | 'delta'>;
 
-/** Returns the sizes of the layers without attention. */
+/** Returns the sizes of the mixers in layers without attention. */
 export function parseRecurrence(hf: ConfigKeys, file: string): Sizes {
   const { recurrent } = families[hf.model_type];
   return recurrent ? parsers[recurrent](hf, file) : {};

@@ -5,13 +5,13 @@ import type { LocalRope, ModelConfig, RopeScaling } from './config.js';
 import { invalid, type ConfigKeys, type RopeKeys } from './config-keys.js';
 import { families } from './families.js';
 
-/** The rotary embeddings of a model, and of its layers with a window. */
+/** Rotary embeddings of a model. Layers with a window can have separate ones. */
 export interface ParsedRope {
   readonly theta: number;
   readonly scaling: RopeScaling | undefined;
   /** Sequence length beyond which rotary angles or queries change; undefined if there is none. */
   readonly end: number | undefined;
-  /** Width of the part of a head that is rotated. */
+  /** Rotary dimension: number of dimensions of a head that are rotated; undefined if all are. */
   readonly rotaryDim: ModelConfig['rotaryDim'];
   readonly local: LocalRope;
 }
@@ -65,8 +65,8 @@ function endOf(
 }
 
 /**
- * Returns the width of the rotated part of a head, rounded down as in transformers, or undefined if
- * the whole head is rotated.
+ * Returns the rotary dimension, rounded down as in transformers, or undefined if the whole head is
+ * rotated.
  */
 function parseRotaryDim(
   rope: RopeKeys,
@@ -97,7 +97,7 @@ function parseScaling(rope: RopeKeys, hf: ConfigKeys, context: Context): RopeSca
 }
 
 interface Scaling extends Context {
-  /** Width of the part of a head that is rotated. */
+  /** Rotary dimension: number of dimensions of a head that are rotated. */
   readonly rotaryDim: number;
   readonly originalMaxPositions: number;
   readonly need: (key: 'factor' | 'low_freq_factor' | 'high_freq_factor') => number;
@@ -150,8 +150,9 @@ const scalings: Readonly<
 };
 
 /**
- * Returns the factor of cosines and sines for `longrope`.
- * @see Ding et al., arXiv:2402.13753, as transformers computes it
+ * Returns the factor by which `longrope` multiplies cosines and sines. The formula is that of
+ * transformers.
+ * @see Ding et al., arXiv:2402.13753
  */
 const longAttentionFactor = (factor: number, original: number): number =>
   factor <= 1 ? 1 : Math.sqrt(1 + Math.log(factor) / Math.log(original));
@@ -172,8 +173,9 @@ function withOriginal(rope: RopeKeys, hf: ConfigKeys, context: Context): Scaling
 }
 
 /**
- * Returns the factor of cosines and sines for `yarn`.
- * @see Peng et al., arXiv:2309.00071, equation 22; with `mscale` as in DeepSeek-V2
+ * Returns the factor by which `yarn` multiplies cosines and sines: equation 22 of the paper, or
+ * DeepSeek-V2's ratio if both `mscale` and `mscale_all_dim` are set.
+ * @see Peng et al., arXiv:2309.00071
  */
 function yarnAttentionFactor({ mscale, mscale_all_dim: all }: RopeKeys, factor: number): number {
   const scale = (by: number): number => (factor <= 1 ? 1 : 0.1 * by * Math.log(factor) + 1);

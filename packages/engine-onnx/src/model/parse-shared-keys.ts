@@ -1,9 +1,11 @@
-/** Reads the sizes and the sources of keys in families whose layers differ in both: Gemma 4. */
+/**
+ * Reads head widths and shared keys and values in families whose layers differ in both: Gemma 4.
+ */
 import type { LayerTraits, PerLayerInputs } from './config.js';
 import { invalid, type ConfigKeys } from './config-keys.js';
 import { families } from './families.js';
 
-/** Width of heads in layers without a window, unless config.json names another. */
+/** Width of heads in layers without a window, unless config.json specifies it. */
 const assumedGlobalHeadDim = 512;
 
 /**

@@ -10,9 +10,9 @@ import { layerPrefix, perLayerNames } from './parameters.js';
 import { normalize, projectNamed, type Trunk } from './trunk.js';
 
 /**
- * Returns the inputs of the layers: the mean of a projection of the embedding and of rows of the
- * per-layer embedding table, times sqrt(2). `x` scaled embeddings [B, S, d], `rows` [B, S, L P] ->
- * L times [B, S, P]
+ * Returns the per-layer input of every layer: (a + b) / sqrt(2), where a is the normalised
+ * projection of the token's embedding, and b is the token's scaled row of the per-layer embedding
+ * table. `x` scaled embeddings [B, S, d], `rows` [B, S, L P] -> L times [B, S, P]
  */
 export function perLayerInputs(trunk: Trunk, x: Value, rows: Value): readonly Value[] {
   const { hiddenSize, layers, perLayerInputs: { size = 1 } = {} } = trunk.config;
@@ -25,7 +25,10 @@ export function perLayerInputs(trunk: Trunk, x: Value, rows: Value): readonly Va
   return Array.from({ length: layers }, (_, layer) => columns(flat, layer * size, size));
 }
 
-/** Multiplies a layer's input by a gate, and projects the product. [B, S, d] -> [B, S, d] */
+/**
+ * Multiplies a layer's per-layer input by a gate that is computed from `h`, and projects the
+ * product. [B, S, d] -> [B, S, d]
+ */
 export function gatedInput(trunk: Trunk, layer: number, h: Value, input: Value): Value {
   const gate = projectNamed(trunk, h, `${layerPrefix(layer)}per_layer_input_gate`);
   const product = gatedUnit(trunk.config, gate, input);

@@ -5,7 +5,7 @@ import type { DeviceArrays, GraphRuntime } from '../runtime/graph-runtime.js';
 export interface RopeTables {
   /** Number of positions in the tables. */
   readonly length: number;
-  /** Cosine of each angle. [length, width of the rotated part / 2] */
+  /** Cosine of each angle. [length, rotary dimension / 2] */
   readonly cos: Float32Array;
   readonly sin: Float32Array;
 }
@@ -14,7 +14,7 @@ export interface RopeTables {
 export interface RopeShape {
   /** Width of one head; even. */
   readonly headDim: number;
-  /** Width of the part of a head that is rotated. */
+  /** Rotary dimension: number of dimensions of a head that are rotated. @default {@link headDim} */
   readonly rotaryDim?: number;
   readonly ropeTheta: number;
   readonly ropeScaling?: RopeScaling;
@@ -41,13 +41,16 @@ export function ropeTables(shape: RopeShape, length: number): RopeTables {
   return { length, cos, sin };
 }
 
-/** Returns the width of the part of a head that is rotated by the position. */
+/** Returns the rotary dimension, which is the width of a head by default. */
 export const rotatedWidth = ({
   headDim,
   rotaryDim = headDim,
 }: Omit<RopeShape, 'ropeTheta'>): number => rotaryDim;
 
-/** Returns the shape of the tables of layers with `local` embeddings, if there are such layers. */
+/**
+ * Returns the parameters of the rotary tables for layers with `rope: 'local'`, or undefined if
+ * there are no such layers.
+ */
 export function localRopeShape(config: ModelConfig): RopeShape | undefined {
   const { headDim, rotaryDim, localRope: local } = config;
   return (
@@ -141,8 +144,8 @@ export class RopeFeeds {
   }
 
   /**
-   * Returns `rope_cos` and `rope_sin` for at least `length` positions, and the separate tables of
-   * layers that do not use these two.
+   * Returns the rotary tables for at least `length` positions: `rope_cos` and `rope_sin`, and, if
+   * some layers use other tables, these with the suffix `_local`.
    */
   feeds(length: number): DeviceArrays {
     if (length > this.#length) {

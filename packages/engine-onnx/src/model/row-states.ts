@@ -1,6 +1,6 @@
 /**
  * Recurrent states of a row, which are kept in addition to keys and values. The size of a state
- * does not depend on the length of the row.
+ * does not grow with the length of the row.
  */
 import { deltaChannels, deltaShape, layerTraits, type Mixer, type ModelConfig } from './config.js';
 
@@ -41,8 +41,8 @@ const statesOf: Readonly<Record<Mixer, StatesOf>> = {
 };
 
 /**
- * Returns the state of a convolution: its inputs at the last positions, which are convolved with
- * the next position.
+ * Returns the state of a convolution: its inputs at the last `convTaps - 1` positions, on which the
+ * next output also depends.
  */
 const convolved = ({ convTaps = 1 }: ModelConfig, layer: number, channels: number): RowState => ({
   name: convolutionState(layer),

@@ -1,14 +1,14 @@
 /**
- * Limits the number of rows in one execution of a graph, so that the result of a row does not
- * depend on the other rows, bit for bit.
+ * Limits the number of rows in one execution of a graph, so that a row's result does not depend on
+ * the other rows in any bit.
  */
 import type { ModelConfig } from './config.js';
 import { blockLength, threadColumns, type LinearShape } from '../runtime/gemm-blocks.js';
 import { linearShapes } from './parameters.js';
 
 /**
- * Each execution has at least `min` rows and at most `max`. To reach `min`, the caller adds rows
- * and drops their results.
+ * Range of the number of rows in one execution. To reach `min`, the caller adds padding rows and
+ * discards their results.
  */
 export interface RowWindow {
   readonly min: number;
@@ -19,8 +19,8 @@ export interface RowWindow {
 const maxRows = 512;
 
 /**
- * Returns the window in which all row counts give equal blocks in every linear layer of a model. If
- * there are several, returns the one with the largest ratio of `max` to `min`.
+ * Returns a range of row counts for which the runtime sums in equal blocks in every linear layer of
+ * a model. If there are several ranges, returns the one with the largest ratio of `max` to `min`.
  */
 export function rowWindow(config: ModelConfig, threads: number): RowWindow {
   const layers = linearShapes(config);
@@ -38,7 +38,10 @@ export function rowWindow(config: ModelConfig, threads: number): RowWindow {
   return best;
 }
 
-/** Describes the lengths of the blocks in which the columns of each layer are summed. */
+/**
+ * Returns a string that is equal for two row counts if the runtime then sums each layer in the same
+ * blocks.
+ */
 function blocksOf(layers: readonly LinearShape[], rows: number, threads: number): string {
   return layers
     .map((shape) => {

@@ -1,6 +1,6 @@
 /**
  * Graphs of the sampler. The KV cache belongs to the caller: the graphs read it and return only new
- * keys and values. Prefill fills the cache without drawing a token. Decoding reads the last token
+ * keys and values. Prefill fills the cache without sampling a token. Decoding reads the last token
  * of the prompt, once for every choice.
  *
  * B rows, S padded prompt length, M cache capacity, P table length, L layers with attention, KV key
@@ -102,8 +102,8 @@ export function decodeGraph(
 }
 
 /**
- * Divides keys or values [B, KV, S, D] into parts of {@link cacheUnit}, without moving numbers. [B,
- * KV D / unit, S, unit] each
+ * Reshapes keys or values [B, KV, S, D] to parts of width {@link cacheUnit}. [B, KV D / unit, S,
+ * unit] each
  */
 export function cacheParts(config: ModelConfig, values: readonly Value[]): readonly Value[] {
   const unit = cacheUnit(config);
@@ -122,7 +122,7 @@ export function pastInputs(graph: Graph, config: ModelConfig, layer: number): Pa
   return { k: input(`k.${source}`), v: input(`v.${source}`) };
 }
 
-/** Declares the states of the rows as inputs of the graph. Returns the inputs by name. */
+/** Declares the recurrent states of the rows as inputs of the graph. Returns the inputs by name. */
 export function stateInputs(graph: Graph, config: ModelConfig): ReadonlyMap<string, Value> {
   return new Map(
     rowStates(config).map(({ name, shape }) => [

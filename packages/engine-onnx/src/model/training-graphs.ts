@@ -56,7 +56,7 @@ export interface TrainingGraphOptions {
    * entropies.
    */
   readonly entropy: boolean;
-  /** Number of parts of the head. */
+  /** Number of equal parts in which the head computes the R positions. */
   readonly chunks: number;
   /** True if the backward graph also returns log-probabilities. @default false */
   readonly logprobs?: boolean;
@@ -96,13 +96,13 @@ export function backwardGraph(config: ModelConfig, options: TrainingGraphOptions
   return graph.record();
 }
 
-/** Makes the low-rank factors of linear layers, keyed by weight, from the model's parameters. */
+/** Returns the low-rank factors of linear layers, keyed by weight, given the model's parameters. */
 type AdapterInputs = (parameters: ReadonlyMap<string, Value>) => NonNullable<Trunk['adapters']>;
 
 /**
- * Adds the inputs of a gradient graph and, if requested, the output `logprobs`. The seed of the
- * gradients is the gradient of the hidden states of the selected positions. With adapters the head
- * is frozen.
+ * Builds a gradient graph up to the gradient of the head: adds the inputs and, if requested, the
+ * output `logprobs`. The returned seed holds the gradient of the hidden states of the selected
+ * positions. With adapters, the head is frozen and has no gradient.
  */
 export function differentiated(
   graph: Graph,
@@ -146,8 +146,8 @@ export interface TrainingBody {
 }
 
 /**
- * Adds the outputs `grad.embedded`, `grad.per_layer` and `grad.<parameter>` of every parameter,
- * except those that are looked up and the parameters in `existing`.
+ * Adds the gradient outputs: `grad.embedded`, `grad.per_layer` and `grad.<parameter>` for every
+ * parameter. Omits `grad.<parameter>` for embedding tables and the parameters in `existing`.
  */
 export function outputGradients(
   { trunk, embedded }: TrainingBody,

@@ -37,10 +37,13 @@ type Step = (
  */
 export type Recurrence = (state: string, inputs: readonly Value[], step: Step) => Value;
 
-/** Reads sequences from their beginning, and drops the states after the last position. */
+/**
+ * Applies a mixer from the beginning of every sequence, and discards the states after the last
+ * position.
+ */
 export const wholeSequences: Recurrence = (_, inputs, step) => step(inputs, undefined).y;
 
-/** The rotary tables of a model. `local` is set only if some of its layers use other tables. */
+/** The rotary tables of a model. `local` is set only if some of its layers use separate tables. */
 export interface RopeInputs {
   readonly global: RotaryTables;
   readonly local?: RotaryTables;
@@ -62,24 +65,27 @@ export interface Trunk {
   readonly tables: RopeInputs;
   readonly attention: Attention;
   readonly recurrence: Recurrence;
-  /** Keys and values for later layers, by the layer that computes them. Blocks add entries. */
+  /**
+   * Keys and values that later layers read, keyed by the index of the layer that computes them.
+   * Blocks add entries.
+   */
   readonly keyValues?: Map<number, KeyValues>;
   /**
    * Returns the per-layer input of a layer, see `per-layer-inputs.ts`.
-   * @default no such inputs
+   * @default undefined: the model has no per-layer inputs
    */
   readonly layerInput?: ((layer: number) => Value) | undefined;
   /**
-   * Column parts in which a linear layer is computed, see {@link ExactScoring}. A layer in parts
-   * has no gradient.
+   * Column parts in which a linear layer is computed, see {@link ExactScoring}. A layer that is
+   * computed in several parts cannot be differentiated.
    * @default one part
    */
   readonly parts?: ExactScoring['parts'];
   /** Low-rank factors, keyed by the weight into which they are already merged. @default none */
   readonly adapters?: ReadonlyMap<Value, LowRank>;
   /**
-   * Functions that compute x W^T, keyed by weight, for integer weights and for weights whose
-   * adapters are not merged.
+   * Functions that replace the product x W^T of a linear layer, keyed by weight. They are for
+   * integer weights and for weights whose adapters are not merged.
    * @default none
    */
   readonly products?: ReadonlyMap<Value, (x: Value) => Value>;
@@ -144,8 +150,8 @@ export function embed(trunk: Trunk, ids: Value): Embedded {
 }
 
 /**
- * Applies a linear layer, in parts if the trunk has them. `x` [..., in], `weight` [out, in], `bias`
- * [out]
+ * Applies a linear layer: x W^T + bias. Uses the adapters, products and column parts that the trunk
+ * has for the weight. `x` [..., in], `weight` [out, in], `bias` [out]
  */
 export function project(trunk: Trunk, x: Value, weight: Value, bias?: Value): Value {
   const adapter = trunk.adapters?.get(weight);

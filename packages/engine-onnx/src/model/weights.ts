@@ -17,7 +17,7 @@ export interface WeightLease {
   release(): void;
 }
 
-/** The published set, which may still have to be written. */
+/** The weights that were published last. They may still have to be computed. */
 export interface PublishedWeights {
   readonly isWritten: boolean;
   /** Materialises the weights, reusing the previous buffer if it is no longer leased. Call once. */
@@ -65,7 +65,10 @@ export class WeightBuffers {
     this.#training = runtime.set(specs, initial);
   }
 
-  /** Weights for computing the next gradients, once {@link settled}. Valid until the next step. */
+  /**
+   * Weights for computing the next gradients. Callers must await {@link settled} before they use
+   * the weights, and must not use them after the next step.
+   */
   get training(): ArraySet {
     return this.#training;
   }
@@ -91,7 +94,10 @@ export class WeightBuffers {
       reference instanceof Float32Array ? this.runtime.set(this.#specs, reference) : reference;
   }
 
-  /** Keeps a set unchanged: the current training weights, or the given set. */
+  /**
+   * Leases a set, which keeps it unchanged until the lease is released.
+   * @param set the current training weights by default
+   */
   lease(set: ArraySet = this.#training): WeightLease {
     this.#leases.set(set, (this.#leases.get(set) ?? 0) + 1);
     let held = true;
@@ -105,15 +111,17 @@ export class WeightBuffers {
     };
   }
 
-  /** Publishes the training weights without a copy, because the next step writes to another set. */
+  /**
+   * Publishes the training weights without copying them. The next step then writes to another set.
+   */
   publish(): void {
     if (typeof this.#published === 'object') this.#published.release();
     this.#published = this.#due ? 'due' : this.lease();
   }
 
   /**
-   * Returns a function that leases the set that is published now, even if another set has been
-   * published by the time it is called.
+   * Returns a handle to the set that is currently published. The handle leases this set even if
+   * another set has been published by then.
    * @throws EngineError if nothing has been published yet
    */
   leasePublished(): PublishedWeights {
@@ -149,7 +157,9 @@ export class WeightBuffers {
     return this.lease(set);
   }
 
-  /** Takes an unused set with arbitrary contents; {@link rewrite} accepts it as `spare`. */
+  /**
+   * Returns an unused set with arbitrary contents. It can be passed to {@link rewrite} as `spare`.
+   */
   takeSet(): ArraySet {
     return this.#free.pop() ?? this.runtime.set(this.#specs);
   }
@@ -181,9 +191,9 @@ export class WeightBuffers {
   }
 
   /**
-   * Replaces the training weights as {@link rewrite} does, but calls `write` when they are first
-   * needed, and again if the call failed. If all leases on the old set are released before then, no
-   * second set is needed.
+   * Replaces the training weights as {@link rewrite} does, but calls `write` only when the new
+   * weights are first needed, and again if the call failed. If all leases on the old set are
+   * released before then, no second set is needed.
    */
   rewriteLater(write: Rewrite): void {
     this.#due = write;

@@ -7,8 +7,8 @@ import type { Value } from './graph/graph.js';
 import { add } from './ops/elementwise.js';
 
 /**
- * The gradient of a scalar with respect to `value`, given from outside the differentiated part of
- * the graph.
+ * A value from which differentiation starts, and the gradient of the differentiated scalar with
+ * respect to it.
  */
 export interface Seed {
   readonly value: Value;
@@ -18,7 +18,7 @@ export interface Seed {
 /**
  * Returns the gradients of one scalar L with respect to `targets`, given dL/dvalue of every seed.
  * Adds the nodes that compute these gradients to the same graph.
- * @throws InvariantError when no seed depends on a target
+ * @throws InvariantError when there is a target on which no seed depends
  */
 export function gradients(seeds: readonly Seed[], targets: readonly Value[]): readonly Value[] {
   const relevant = reaching(seeds, new Set(targets));

@@ -5,8 +5,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ExternalBytes } from './graph/record.js';
 
 /**
- * Stores the bytes of a constant. Returns the bytes if they are to be in the model file, otherwise
- * their place in a file next to it.
+ * Stores the bytes of a constant. Returns the bytes themselves if they belong in the model file,
+ * otherwise their location in a file next to it.
  */
 export type Place = (bytes: Uint8Array) => Promise<Uint8Array | ExternalBytes>;
 
@@ -18,8 +18,8 @@ export interface WeightPlace {
 }
 
 /**
- * Creates places in files with the names that transformers.js expects, such as `model.onnx_data`
- * and `model.onnx_data_1`.
+ * Creates a store for the bytes of weights. Files next to the model get the names that
+ * transformers.js expects, such as `model.onnx_data` and `model.onnx_data_1`.
  * @param options.most maximum size in bytes of a file next to the model; undefined to put all bytes
  * into the model file
  */

@@ -14,22 +14,23 @@ import type {
 import type { ModelConfig } from '../model/config.js';
 import type { PackedBatch, PackedSequences } from './packing.js';
 
-/** Report of a thread that is ready for calls. */
+/** Facts about the opened model, which a thread returns once it is ready for calls. */
 export interface EngineFacts {
   readonly maxModelLen: number;
   readonly parameters: number;
   /** Number of trained parameters, which an optimizer step changes. */
   readonly trained: number;
-  /** Number of parallel samplers that suits the model. */
+  /** Recommended number of parallel samplers for the model. */
   readonly samplers: number;
   readonly config: ModelConfig;
-  /** True for the text part of a model that also takes images or sounds. */
+  /** True if the model is the text part of a model that also takes images or audio. */
   readonly isTextPart: boolean;
 }
 
 /**
- * The source of a sampler's weights: the source that the engine's caller names, the current weights
- * of the sampler in the trainer's thread, or a copy that another thread sends.
+ * Source of a sampler's weights: a {@link WeightSource} from the engine's caller, the current
+ * weights of the sampler in the trainer's thread (`initial`), or a copy that another thread sends
+ * (`sent`).
  */
 export type SamplerWeightSource =
   | WeightSource
@@ -40,10 +41,11 @@ export interface SampleCall {
   readonly prompt: Int32Array;
   readonly options: SamplingOptions;
   /**
-   * Index of the first choice of this call in its request. Other threads sample the other choices.
+   * Index in the request of the first choice that this call samples. Other threads sample the other
+   * choices.
    */
   readonly firstChoice: number;
-  /** True to report tokens as they are sampled, as {@link DrawnToken}. */
+  /** True to report each token as a {@link DrawnToken} when it is sampled. */
   readonly reportTokens: boolean;
 }
 
@@ -53,11 +55,11 @@ export type DrawnToken = readonly [choice: number, token: number];
 export interface AdoptCall {
   readonly source: SamplerWeightSource;
   readonly version: number;
-  /** Ports to the threads that get a copy of these weights. */
+  /** Ports to the threads to which a copy of these weights is sent. */
   readonly copyTo: readonly MessagePort[];
 }
 
-/** See `SaveOptions` of core. */
+/** Arguments of a save; see `SaveOptions` of core. */
 export interface SaveCall {
   readonly directory: string;
   readonly optimizer: boolean;
@@ -75,15 +77,16 @@ export interface EngineMethods {
   open(): EngineFacts;
   sample(call: SampleCall): PackedSequences;
   adopt(call: AdoptCall): void;
-  /** Scores a batch of one row. */
+  /** Computes the log-probabilities of a batch of one row. */
   score(call: { readonly batch: PackedBatch }): Float32Array;
   forward(call: {
     readonly batch: PackedBatch;
     readonly options: ForwardOptions;
   }): Omit<ForwardPass, 'batch'>;
   /**
-   * Computes log-probabilities and adds the gradients of the weights, in one pass.
-   * @param gradients dLoss/dlogprob, which must not depend on the log-probabilities. [N]
+   * Computes log-probabilities and accumulates the gradients of the weights, in one pass.
+   * @param gradients dLoss/dlogprob of every token, which must not depend on the log-probabilities.
+   * [N]
    */
   forwardBackward(call: {
     readonly batch: PackedBatch;

@@ -15,10 +15,10 @@ export interface OnnxEngineOptions {
    */
   readonly modelPath: string;
   /**
-   * Number of threads that compute. A model of a few million parameters gets one sampler per
-   * thread. A larger model, and the trainer, use all threads inside each operator. The number
-   * changes results in the last bits.
-   * @default the machine's cores, at most 8
+   * Number of threads that compute. If a model has a few million parameters, each thread runs a
+   * separate sampler. For a larger model, and for the trainer, all threads share each operator. The
+   * number affects the rounding of results.
+   * @default number of CPU cores, at most 8
    */
   readonly threads?: number;
   /**
@@ -36,30 +36,34 @@ export interface OnnxEngineOptions {
   readonly lora?: LoraOptions;
   /**
    * Format of the frozen weights, which are block-quantised to integers. Requires `lora`. Sampling,
-   * scores and gradients use the blocks. `file` uses the blocks of a quantised GGUF file unchanged.
-   * Checkpoints of quantised models hold only the adapters.
-   * @default floating point numbers
+   * scores and gradients use the quantised weights. `file` uses the blocks of a quantised GGUF file
+   * unchanged. Checkpoints of quantised models contain only the adapters.
+   * @default undefined: the weights are floating-point numbers
    */
   readonly quantization?: Quantization;
-  /** Maximum length of prompt and response together, in tokens. @default the model's own limit */
+  /**
+   * Maximum length of prompt and response together, in tokens.
+   * @default the model's context length
+   */
   readonly maxModelLen?: number;
-  /** The bytes of each token id; stop strings and grammars need them. @default none */
+  /** The bytes of each token id, which stop strings and grammars require. @default none */
   readonly tokenBytes?: readonly Uint8Array[];
   /**
-   * Memory for the activations of one training micro-batch, and the same amount for the sampler's
-   * cache, in bytes.
-   * @default 384 MiB; for activations and gradients, up to an eighth of the machine's memory where
-   * that is faster, unless `interactive`
+   * Memory for the activations of one training micro-batch in bytes. The sampler's cache may take
+   * the same amount again.
+   * @default 384 MiB; unless `interactive`, a micro-batch may use up to an eighth of the machine's
+   * memory, for activations and gradients, where this makes training faster
    */
   readonly memoryBudgetBytes?: number;
   /**
    * True for low-latency sampling during training. The trainer then splits its work into short
-   * executions of graphs, and merges weights before the sampler adopts them. @default false
+   * executions of graphs, and merges weights before the sampler adopts them.
+   * @default false
    */
   readonly interactive?: boolean;
   /**
-   * Maximum number of samplers. Small models have one sampler per thread, so that more requests are
-   * served at once. Each sampler takes 30 MB.
+   * Maximum number of samplers. Small models have one sampler per thread, to serve more requests at
+   * once. Each sampler takes 30 MB.
    * @default no limit
    */
   readonly maxSamplers?: number;
@@ -74,15 +78,15 @@ export interface OnnxEngineOptions {
   /** Logger of the engine. @default no log */
   readonly logger?: Logger;
   /**
-   * Signal that aborts opening the model, which then rejects with the signal's reason. @default no
-   * signal
+   * Signal that aborts opening the model, which then rejects with the signal's reason.
+   * @default no signal
    */
   readonly signal?: AbortSignal;
 }
 
 type FilledIn = 'threads' | 'reference' | 'interactive' | 'maxSamplers' | 'maxBatchSize';
 
-/** Options of a thread of the engine. */
+/** Options of one of the engine's threads. */
 export interface WorkerOptions
   extends
     Required<Pick<OnnxEngineOptions, FilledIn>>,
@@ -90,9 +94,9 @@ export interface WorkerOptions
   readonly memory: TrainingMemory;
   readonly tokenBytes?: TokenBytes;
   /**
-   * Config of the model, set only in a thread that only samples. This thread gets its weights from
-   * another thread of the engine.
-   * @default the model in `modelPath`
+   * Config of the model; set only in a thread that only samples. Such a thread receives its weights
+   * from another thread of the engine.
+   * @default undefined: the thread reads the model in `modelPath`
    */
   readonly samplerOf?: ModelConfig;
 }

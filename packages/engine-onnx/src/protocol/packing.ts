@@ -6,15 +6,15 @@ import { MessagePort, type Transferable } from 'node:worker_threads';
 
 import type { SampledSequence, TokenBatch, TokenLogprob } from '@trinity-rft/core/engine';
 
-/** A batch in a few arrays instead of an object per row. */
+/** A batch packed into a few arrays, instead of one object per row. */
 export interface PackedBatch {
   /** The tokens of all rows, one row after another. */
   readonly tokens: Int32Array;
   /** Number of tokens of each row. */
   readonly lengths: Float64Array;
   /**
-   * Prompt lengths and temperatures are float64, so that invalid numbers reach the thread unchanged
-   * and are rejected there.
+   * Prompt length of each row. Prompt lengths and temperatures are float64, so that invalid numbers
+   * reach the thread unchanged and are rejected there.
    */
   readonly promptLengths: Float64Array;
   readonly temperatures: Float64Array;
@@ -59,7 +59,7 @@ export interface PackedSequences {
   readonly top?: PackedTop;
 }
 
-/** Alternatives of the tokens of all choices, in order. */
+/** Alternatives for the tokens of all choices, in order. */
 interface PackedTop {
   /** Number of alternatives of each token. */
   readonly counts: Uint8Array;

@@ -132,7 +132,8 @@ function rowsOf(
 }
 
 /**
- * Converts a row to float32. Rounds like the operators of graphs: first the product, then the sum.
+ * Converts a row to float32. Rounds twice, as the operators of graphs do: after multiplying by the
+ * scale, and after adding the offset.
  */
 export function readRow(stored: StoredBlocks, row: number, into: Float32Array): void {
   const { bits, length, integers, scales, offsets } = stored;

@@ -1,5 +1,6 @@
 /**
- * The body of a model with quantised weights, which computes states, keys and values from tokens.
+ * The body of a model with quantised weights, which computes hidden states, keys and values from
+ * tokens.
  */
 import type { LayerAdapters } from '../model/layer-graphs.js';
 import { embeddingName, perLayerNames } from '../model/parameters.js';
@@ -18,11 +19,11 @@ import type { QuantizedBase } from './base.js';
 import { bodyGraph } from './graphs.js';
 import { loadGraph } from './session.js';
 
-/** One token of each sequence. The earlier tokens are in a cache. */
+/** The newest token of each sequence. The earlier tokens are in a cache. */
 export interface NextTokens {
   readonly ids: Int32Array;
   readonly positions: Int32Array;
-  /** The inputs `k.<l>` and `v.<l>`, and the states of the rows. */
+  /** The cache's inputs: `k.<l>`, `v.<l>` and the recurrent states of the rows. */
   readonly cache: Feeds;
   /** Number of positions of the cache. */
   readonly capacity: number;
@@ -34,17 +35,17 @@ export interface Sequences {
   readonly time: number;
 }
 
-/** Rows whose states are returned, divided by the temperature. Both arrays have length R. */
+/** Rows whose hidden states are returned, divided by the temperature. Both arrays have length R. */
 export interface PickedRows {
   readonly rows: Int32Array;
   readonly inverseTemperature: Float32Array;
 }
 
 /**
- * Returns the number of rows with which a product of `count` rows is computed. The runtime computes
- * 128 rows at a time. It multiplies a single remaining row with another kernel: always in float32,
- * and in blocks of 4 bits on processors without AVX-512. Therefore no row may be left alone after a
- * multiple of 16.
+ * Returns the number of rows to compute for a product of `count` rows. The runtime computes 128
+ * rows at a time. If a single row remains, it may use another kernel: always in float32, and in
+ * blocks of 4 bits on processors without AVX-512. A row is therefore added if `count` is one more
+ * than a multiple of 16.
  */
 export const productRows = (count: number): number => (count % 16 === 1 ? count + 1 : count);
 
@@ -75,15 +76,15 @@ export class QuantizedBody {
   }
 
   /**
-   * Reads one token of each sequence, and then a filler sequence of one token, which may be
-   * computed as a single row.
+   * Reads the newest token of each sequence. Also reads a filler sequence of one token, because the
+   * graph needs at least one sequence. The filler may be computed as a single row.
    * @param picked rows of `tokens`
    */
   next(adapters: Feeds, tokens: NextTokens, picked: PickedRows): Promise<BodyOutputs> {
     return this.#run(adapters, tokens, noSequences, picked);
   }
 
-  /** Reads whole sequences. @param picked indices in the ids of the sequences */
+  /** Reads whole sequences. @param picked rows as indices in `sequences.ids` */
   read(adapters: Feeds, sequences: Sequences, picked = nonePicked): Promise<BodyOutputs> {
     const count = productRows(sequences.ids.length + 1) - sequences.ids.length;
     const none = new Int32Array(count);

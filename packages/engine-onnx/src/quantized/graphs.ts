@@ -61,7 +61,7 @@ export interface QuantizedGraphOptions {
   readonly base: QuantizedBase;
   /** Threads inside one operator. */
   readonly threads: number;
-  /** Stores the bytes of a constant. */
+  /** Stores the bytes of a constant in the model file or in a file next to it. */
   readonly place: Place;
 }
 
@@ -114,7 +114,7 @@ export async function bodyGraph(
   return graph.record();
 }
 
-/** Builds the graph that computes the product of states and head. */
+/** Builds the graph that computes the product of hidden states and the head's weight. */
 export async function headGraph(options: QuantizedGraphOptions): Promise<ModelRecord> {
   const { config } = options.base;
   const graph = new Graph();
@@ -127,15 +127,18 @@ export async function headGraph(options: QuantizedGraphOptions): Promise<ModelRe
   return graph.record();
 }
 
-/** New keys and values of all layers: the keys and then the values of each layer. */
+/**
+ * New keys and values of all layers, in this order: keys of layer 0, values of layer 0, keys of
+ * layer 1, and so on.
+ */
 interface Cache {
   readonly single: Value[];
   readonly sequences: Value[];
 }
 
 /**
- * Returns attention in which single tokens read the cache, and sequences read themselves. Rows are
- * [N, H, 1, D].
+ * Returns an attention function in which single tokens attend to the cache, and each sequence
+ * attends to itself. Rows are [N, H, 1, D].
  */
 function mixedAttention(graph: Graph, config: ModelConfig, cache: Cache): Attention {
   const slots = graph.input('slots', 'int32', ['B', 1]);
@@ -158,8 +161,8 @@ function mixedAttention(graph: Graph, config: ModelConfig, cache: Cache): Attent
 }
 
 /**
- * Returns a recurrence in which single tokens continue from their states, and sequences start from
- * zeros. Rows are [N, 1, ...].
+ * Returns a recurrence in which single tokens continue from their rows' states, and sequences start
+ * from zeros. Rows are [N, 1, ...].
  */
 function mixedRecurrence(graph: Graph, config: ModelConfig): Recurrence {
   const past = stateInputs(graph, config);
@@ -174,13 +177,13 @@ function mixedRecurrence(graph: Graph, config: ModelConfig): Recurrence {
   };
 }
 
-/** Returns the first B of N rows. */
+/** Returns the first B of the N rows, which are those of the single tokens. */
 function single(x: Value): Value {
   const { graph } = x;
   return slice(x, graph.integers([0]), graph.size('B'), x.shape.with(0, 'B'));
 }
 
-/** Returns the rows after those of {@link single}. */
+/** Returns the rows of the sequences, which follow those of {@link single}. */
 function others(x: Value): Value {
   const { graph } = x;
   return slice(x, graph.size('B'), graph.integers([2 ** 40]), x.shape.with(0, 'C*S'));
@@ -190,8 +193,8 @@ const slice = (x: Value, from: Value, to: Value, shape: Value['shape']): Value =
   x.graph.node('Slice', [x, from, to, x.graph.integers([0])], { shape });
 
 /**
- * Stores the weights as constants of the graph. Also returns, for each matrix, the function that
- * multiplies by the matrix.
+ * Stores the weights as constants of the graph. Also returns, for each matrix W, the function that
+ * computes x W^T.
  */
 async function storedWeights(
   graph: Graph,
@@ -260,8 +263,8 @@ async function storedParameter(
 }
 
 /**
- * Builds the graph that computes the outputs of decoding from the product of the head: see
- * `sampling-graphs.ts`.
+ * Builds the graph that computes the outputs of decoding from the product of hidden states and
+ * head: see `sampling-graphs.ts`.
  */
 export function drawGraph(config: ModelConfig, variant: DecodeVariant): ModelRecord {
   const { graph, logprobs } = productInput(config);
@@ -275,8 +278,8 @@ export function drawGraph(config: ModelConfig, variant: DecodeVariant): ModelRec
 }
 
 /**
- * Builds the graph that computes the outputs of scoring from the product of the head: see
- * `training-graphs.ts`.
+ * Builds the graph that computes the outputs of scoring from the product of hidden states and head:
+ * see `training-graphs.ts`.
  */
 export function scoreGraph(config: ModelConfig, options: ScoreOptions): ModelRecord {
   const { graph, logprobs } = productInput(config);

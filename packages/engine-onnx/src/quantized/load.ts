@@ -24,9 +24,10 @@ const rounding = {
 const mostNumbers = 2 ** 26;
 
 /**
- * Loads the weights. Memory holds rows of one matrix in float32 at a time. The exception is a folder
- * with only an adapter, for which all merged weights are held in float32.
- * @param most maximum number of elements of a matrix that are held in float32 at once
+ * Loads the weights of a model in quantised form. While a matrix is rounded, only some of its rows
+ * are in memory as float32. The exception is a folder with only an adapter, whose merged weights
+ * are all in memory as float32.
+ * @param most maximum number of elements of a matrix that are in memory as float32 at once
  * @throws CheckpointError when the weights cannot be read, ConfigError if `kind` is `file` and they
  * are not quantised
  */
@@ -54,7 +55,10 @@ export async function loadQuantizedBase(
   return new QuantizedBase(config, stored);
 }
 
-/** Reads a parameter and rounds it as {@link inBlocks} does: large matrices some rows at a time. */
+/**
+ * Reads a parameter and rounds it as {@link inBlocks} does. Large matrices are processed some rows
+ * at a time.
+ */
 async function readInBlocks(
   spec: ParameterSpec,
   file: WeightFile,
@@ -85,12 +89,12 @@ async function readInBlocks(
   return { bits, length: blockLength, hasOffsets: false, integers, scales };
 }
 
-/** Returns true for parameters that are rounded. Vectors and routers stay float32. */
+/** Returns true if a parameter is rounded to integers. Vectors and routers stay float32. */
 const isRounded = (spec: ParameterSpec): boolean => spec.shape.length === 2 && !isRouter(spec);
 
 /**
- * Rounds a matrix to blocks. Vectors and routers stay float32, and so does every parameter if
- * `kind` is `file`.
+ * Rounds a matrix to blocks of integers. Returns vectors and routers unchanged, and every parameter
+ * if `kind` is `file`.
  */
 export function inBlocks(
   spec: ParameterSpec,

@@ -25,17 +25,19 @@ import { inBlocks, loadQuantizedBase } from './load.js';
 export interface MergedWeights extends StoredWeights {
   /**
    * Quantised model whose weights stayed frozen while the adapter was trained; undefined if the
-   * model was not quantised. Merging the adapter into this quantised model gives a different model.
+   * model was not quantised. If the adapter is merged and the weights are then quantised again, the
+   * result differs from the trained model.
    */
   readonly beside?: { readonly quantization: Quantization; readonly model: string };
 }
 
 /**
- * Opens weights as {@link openWeights} does. The weights of a folder that holds only an adapter are
- * W + (alpha / rank) B A, where W are the weights of the frozen model. A quantised W is converted
- * to float32. The first `read` loads the adapter, and reads W to compare its digest with that of
- * the weights that the adapter was trained on. This comparison holds one tensor at a time, or all
- * weights if they are quantised. Later reads hold only the adapter and one tensor.
+ * Opens weights as {@link openWeights} does, but merges an adapter: the weights of a folder that
+ * contains only an adapter are W + (alpha / rank) B A, where W are the weights of the frozen model.
+ * A quantised W is converted to float32. The first `read` loads the adapter, and compares the
+ * digest of W with that of the weights that the adapter was trained on. The comparison needs memory
+ * for one tensor, or for all weights if they are quantised. Later reads need memory for the adapter
+ * and one tensor.
  * @throws CheckpointError as {@link openWeights}, or when the frozen model cannot be read. `read`
  * throws a CheckpointError if the frozen model is not the model that the adapter was trained on
  */

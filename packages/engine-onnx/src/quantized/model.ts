@@ -1,6 +1,5 @@
 /**
- * A loaded model with quantised weights. The sampler and the scores of the trainer use the same
- * graphs.
+ * A loaded model with quantised weights. The sampler and the trainer's scoring use the same graphs.
  */
 import type { LayerAdapters } from '../model/layer-graphs.js';
 import type { DecodeVariant } from '../model/sampling-graphs.js';
@@ -21,8 +20,8 @@ import { drawGraph, headGraph, scoreGraph } from './graphs.js';
 import { loadGraph } from './session.js';
 
 /**
- * Approximate size in bytes of the part of the head's product that is in memory at once during
- * scoring.
+ * Approximate size in bytes of the product of hidden states and head that is in memory at once
+ * during scoring.
  */
 const productBytes = 32 * 2 ** 20;
 /** Maximum number of rows in one execution of a graph. More rows do not increase the throughput. */
@@ -104,7 +103,7 @@ export class QuantizedModel {
 
   /**
    * Scores selected rows. The log-probabilities equal those that the sampler reports, bit for bit.
-   * The names of the results are those of `scoresOf`.
+   * @param names results to compute, named as in `scoresOf`
    */
   async score<Name extends string>(
     adapters: Feeds,
@@ -143,7 +142,10 @@ export class QuantizedModel {
     return found;
   }
 
-  /** Executes a graph without weights on the product of the first `count` states and the head. */
+  /**
+   * Computes the product of hidden states and head, and executes a graph without weights on the
+   * product's first `count` rows.
+   */
   async #fromStates(light: LoadedGraph, states: DeviceArray, count: number, inputs: Feeds) {
     const { product } = await this.#head.run({ states });
     const found = await light.run({ ...inputs, product: this.#runtime.rows(product!, 0, count) });
@@ -164,7 +166,8 @@ export class QuantizedModel {
 }
 
 /**
- * Returns the selected rows. Repeats the last row if the head would otherwise multiply it alone.
+ * Returns the selected rows. Repeats the last row if the head would otherwise use the kernel for a
+ * single row; see {@link productRows}.
  */
 function productPicks(rows: Int32Array, inverseTemperature: Float32Array): PickedRows {
   const last = rows.length - 1;

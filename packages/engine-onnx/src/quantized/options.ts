@@ -12,7 +12,7 @@ import { adapterFolder, readBaseRecord } from '../storage/base-record.js';
 
 type Given = Pick<WorkerOptions, 'modelPath' | 'lora' | 'quantization' | 'runtime' | 'samplerOf'>;
 
-/** Options that replace the given options. */
+/** Options for quantised weights, which replace the corresponding given options. */
 export interface Quantized {
   readonly modelPath: string;
   readonly lora: LoraOptions;
@@ -20,24 +20,22 @@ export interface Quantized {
   readonly checkpoint?: StartCheckpoint;
 }
 
-/** Checkpoint whose adapters a model starts with. */
+/** Checkpoint whose adapters are the initial adapters. */
 interface StartCheckpoint {
-  /**
-   * Folder of the checkpoint. Its record of the frozen weights is compared with the loaded weights.
-   */
+  /** Folder of the checkpoint. Its record of the frozen weights must match the loaded weights. */
   readonly directory: string;
   /**
-   * The adapters that the caller wants to train. Those of the checkpoint must have the same rank,
+   * The adapters that the caller wants to train. The checkpoint's adapters must have the same rank,
    * scale and layers.
-   * @default no comparison
+   * @default undefined: the adapters are not compared
    */
   readonly expected?: NewAdapters;
 }
 
 /**
- * Returns options for quantised weights, or undefined if the weights are floating point numbers.
- * For a folder with adapters that were trained on top of quantised weights, the options name the
- * frozen model and these adapters.
+ * Returns options for quantised weights, or undefined if the weights are floating-point numbers. If
+ * `modelPath` is a folder with adapters that were trained on quantised weights, the options name
+ * the frozen model and these adapters.
  * @throws ConfigError if `quantization` is set and there are no adapters to train, or if it differs
  * from the quantization of the folder's adapters; EngineError if the weights are quantised and
  * `runtime` is set
@@ -74,8 +72,8 @@ async function quantizedIn(given: Given): Promise<Quantized | undefined> {
 }
 
 /**
- * Returns the adapters of a folder that were trained on top of quantised weights, and these
- * weights. Returns undefined if there are none.
+ * Returns the adapters of a folder that were trained on quantised weights, with the path and
+ * quantization of these weights. Returns undefined for other folders.
  */
 async function storedBeside(directory: string): Promise<Omit<Quantized, 'checkpoint'> | undefined> {
   if (isGguf(directory) || !(await holdsAdapterOnly(directory))) return undefined;

@@ -2,9 +2,9 @@
 import { blocksOf } from '../onnx/ops/blocks.js';
 
 /**
- * Integers as bytes, and the scale of each block. With 4 bits, a byte holds two integers: one of
- * the first half of a block in the lower bits, and one of the second half in the higher bits. This
- * layout is the fastest to unpack.
+ * A quantised matrix: integers as bytes, and the scale of each block. With 4 bits, a byte holds two
+ * integers: one of the first half of a block in the lower bits, and one of the second half in the
+ * higher bits. This layout is the fastest to unpack.
  */
 export interface Quantized {
   readonly integers: Uint8Array;
@@ -34,8 +34,8 @@ export function toBytes(
 }
 
 /**
- * Divisors that determine the candidate scales: the weight of largest magnitude in a block, divided
- * by each divisor. In units of such a scale, that weight is about -8.
+ * Divisors that determine the candidate scales of a block. Each candidate is the weight of largest
+ * magnitude divided by a divisor, so that this weight is about -8 in units of the scale.
  */
 const divisors = [-7.4, -7.7, -8, -8.3, -8.6];
 
@@ -79,8 +79,8 @@ function largestIn(numbers: Float32Array, start: number, end: number): number {
 }
 
 /**
- * Returns the integer from 0 to 15 for a number in units of the scale: rounds `value` + 8. `value`
- * must be at least -9.
+ * Rounds `value` + 8 to an integer from 0 to 15, where `value` is a weight in units of the scale
+ * and at least -9.
  */
 function level(value: number): number {
   const counted = (value + zero4 + 0.5) | 0;

@@ -13,15 +13,16 @@ import type { GraphRuntime, LoadedGraph } from '../runtime/graph-runtime.js';
 import type { QuantizedBase } from './base.js';
 import type { QuantizedGraphOptions } from './graphs.js';
 
-/** Start of the names of the folders; the id of the process follows. */
+/** Prefix of the names of temporary folders, followed by the process id. */
 const prefix = 'trinity-weights-';
 
 /** Maximum size of a weight file in bytes. */
 const mostInFile = 1.9e9;
 
 /**
- * Loads a graph. The runtime reads the weights from temporary files, because it would hold weights
- * inside the graph in memory several times. The files are removed as soon as they have been read.
+ * Loads a graph that contains weights. The runtime reads the weights from temporary files, because
+ * it would keep weights inside the graph in memory several times. The files are removed as soon as
+ * they have been read.
  * @throws EngineError when the folder of temporary files has no room for the weights
  */
 export async function loadGraph(
@@ -48,8 +49,9 @@ export async function loadGraph(
 }
 
 /**
- * Removes the folders of processes that were killed while they loaded a graph. These folders are as
- * large as the model, and take up memory where the temporary folder is held in memory.
+ * Removes the temporary folders of processes that were killed while they loaded a graph. These
+ * folders are as large as the model, and occupy memory if the system keeps temporary files in
+ * memory.
  */
 async function removeOrphans(): Promise<void> {
   const names = await readdir(tmpdir()).catch(() => []);

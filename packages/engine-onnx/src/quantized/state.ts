@@ -24,16 +24,13 @@ import type { Quantized } from './options.js';
 
 export interface QuantizedOptions extends Quantized {
   /**
-   * True to keep a reference model. It is the model of `checkpoint`, or without a checkpoint the
-   * model without adapters.
+   * True to keep a reference model. The reference has the adapters of `checkpoint`, or no adapters
+   * if there is no checkpoint.
    */
   readonly reference: boolean;
 }
 
-/**
- * Sampling, training and checkpoints of adapters on quantised weights, as needed by
- * `TrainingState`.
- */
+/** Sampling, training and checkpoints of adapters on quantised weights; used by `TrainingState`. */
 export interface QuantizedState {
   /** Weight sets that hold only the adapters. */
   readonly weights: WeightBuffers;

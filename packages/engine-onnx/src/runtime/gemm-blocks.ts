@@ -1,8 +1,8 @@
 /**
  * Summation order of ONNX Runtime's float GEMM (MLAS). Each element of C[M,N] = A[M,K] B[K,N] is
- * summed in blocks along K. The block length depends on K and on the number of columns of a thread.
- * That number depends on M. Two row counts therefore give equal bits if their blocks are equal. A
- * single row uses a different kernel.
+ * summed in blocks along K. The block length depends on K and on the number of columns that a
+ * thread computes, which depends on M. Two row counts therefore give equal bits if they lead to the
+ * same blocks. A single row uses a different kernel.
  */
 
 /** Constants of MLAS (`mlas/lib/sgemm.cpp`, `mlasi.h`). */
@@ -15,8 +15,8 @@ const threadComplexity = 64 * 1024;
 export type LinearShape = readonly [columns: number, depth: number];
 
 /**
- * Returns the number of columns of each thread for M rows. If the threads divide the rows instead,
- * returns only N.
+ * Returns the number of columns that each thread computes for M rows. If the threads divide the
+ * rows instead, returns only N.
  */
 export function threadColumns(m: number, [n, k]: LinearShape, threads: number): readonly number[] {
   if (n <= m) return [n];

@@ -17,12 +17,15 @@ export {
   type PortRecord,
 } from '../onnx/graph/record.js';
 
-/** Numbers of an array in memory: `int64` as BigInt64Array, `uint8` and `bool` as Uint8Array. */
+/**
+ * Typed array with the elements of an array: `int64` is BigInt64Array, `uint8` and `bool` are
+ * Uint8Array.
+ */
 export type Numbers = Float32Array | Int32Array | BigInt64Array | Uint8Array;
 
 /**
- * An array in the memory of the thread: an input of one graph execution, or the content of a new
- * {@link DeviceArray}.
+ * An array in the thread's memory. Used as an input of one graph execution, or as the content of a
+ * new {@link DeviceArray}.
  */
 export interface HostArray {
   readonly dtype: DataType;
@@ -35,8 +38,8 @@ export interface DeviceArray {
   readonly dtype: DataType;
   readonly shape: readonly number[];
   /**
-   * Frees the array's memory once queued work has used it. Has no effect on a view of another
-   * array, or when called again.
+   * Frees the array's memory once queued work no longer needs it. Has no effect on a view of
+   * another array, or on an array that is already freed.
    */
   free(): void;
 }
@@ -53,9 +56,9 @@ export interface NamedShape {
 }
 
 /**
- * Float32 arrays that are made, updated and read together, such as weights, gradients or moments.
- * The flat array of {@link GraphRuntime.readSet} holds their numbers one after another, in the
- * order of {@link arrays}.
+ * Float32 arrays that are created, updated and read together, such as weights, gradients or
+ * moments. {@link GraphRuntime.readSet} returns their elements in one flat array, in the order of
+ * {@link arrays}.
  */
 export interface ArraySet {
   readonly arrays: DeviceArrays;
@@ -63,8 +66,8 @@ export interface ArraySet {
 }
 
 /**
- * Purpose of a graph. For training, long operators are divided into smaller pieces. Sampling may
- * use another number of threads.
+ * Purpose of a graph. In training graphs, long operators are divided into smaller pieces. Sampling
+ * graphs may use another number of threads.
  */
 export type GraphKind = 'train' | 'sample';
 
@@ -75,17 +78,17 @@ export type GraphKind = 'train' | 'sample';
 export interface UpdatePlan<Keep = readonly number[]> {
   readonly betas: readonly [number, number];
   readonly epsilon: number;
-  /** Factor of the gradient. */
+  /** Factor by which the gradient is multiplied; `scale` in the formulas. */
   readonly gradientScale: number;
   readonly stepSize: number;
   readonly rootCorrection: number;
-  /** Factor by which weight decay shrinks the weights of each array, in order. */
+  /** Factor for each array, in order, by which weight decay shrinks the weights. */
   readonly keep: Keep;
 }
 
 /**
- * Operands of the same shapes. `to` may be the same one as `from` or as `gradient`, which is then
- * overwritten.
+ * Operands of an update, all with the same shapes. `to` may be the same operand as `from` or
+ * `gradient`, which is then overwritten.
  */
 export type UpdateOperands<T> = Readonly<
   Record<'from' | 'to' | 'gradient' | 'first' | 'second', T>
@@ -96,22 +99,25 @@ export type UpdateSets = UpdateOperands<ArraySet>;
 /** Shapes of a {@link RowCache}. */
 export interface CacheLayout {
   /**
-   * Inputs with keys and values, in the order `k.0`, `v.0`, `k.1`, `v.1`. Each input is [rows,
+   * Inputs for keys and values, in the order `k.0`, `v.0`, `k.1`, `v.1`. Each input is [rows,
    * heads, capacity, width].
    */
   readonly inputs: readonly { readonly name: string; readonly width: number }[];
   readonly heads: number;
   /** Number of positions of a row. */
   readonly capacity: number;
-  /** Inputs with states, each [rows, ...shape]. Every new position replaces a state completely. */
+  /**
+   * Inputs for recurrent states, each [rows, ...shape]. Every new position replaces a state
+   * completely.
+   */
   readonly states: readonly NamedShape[];
 }
 
-/** Keys, values and states that one graph execution has made. */
+/** Keys, values and states that a graph execution has computed for new positions. */
 export interface NewPositions {
   /**
-   * Keys and values of the new positions. Each row holds those of each input of the layout, one
-   * after another: [heads, positions, width]. The third dimension of the array is `positions`.
+   * Keys and values of the new positions. Each row contains one array [heads, positions, width] for
+   * each input of the layout, in order. The third dimension of `keyValues` is `positions`.
    */
   readonly keyValues: DeviceArray;
   /** The states after the last position, in the order of the layout. [B, ...shape] each */
@@ -119,8 +125,8 @@ export interface NewPositions {
 }
 
 /**
- * A copy of `length` positions to row `to`, from row `from` of new positions or of another cache.
- * The states of the row are copied also if `length` is 0.
+ * Copy operation: `length` positions from row `from` of new positions or of another cache to row
+ * `to`. The states of the row are copied even if `length` is 0.
  */
 export interface RowMove {
   readonly from: number;
@@ -136,7 +142,7 @@ export interface RowCache {
   reserve(rows: number): void;
   /** Overwrites a row with zeros. */
   clear(row: number): void;
-  /** Stores new positions and states in the rows that `moves` names. */
+  /** Stores new positions and states in the rows given by `moves`. */
   store(fresh: NewPositions, moves: readonly RowMove[]): void;
   /** Copies rows from a cache that differs only in capacity, or from this cache. */
   copy(from: RowCache, moves: readonly RowMove[]): void;
@@ -167,9 +173,9 @@ export interface LoadedGraph {
 /** Executes graphs for one thread of the engine. */
 export interface GraphRuntime {
   /**
-   * Threads inside one operator. Set only if the order of an operator's sums depends on the numbers
-   * of threads and rows.
-   * @default undefined if a row's numbers never depend on other rows
+   * Number of threads per operator. Set only if the order of an operator's sums depends on the
+   * number of threads and rows.
+   * @default undefined: a row's result never depends on other rows
    */
   readonly threads?: Readonly<Record<GraphKind, number>>;
   /**
@@ -183,26 +189,33 @@ export interface GraphRuntime {
   array(host: HostArray): DeviceArray;
   /**
    * Creates a set of arrays.
-   * @param flat numbers of the set, which the runtime takes ownership of. @default zeros
+   * @param flat elements of the set; the runtime takes ownership of this array. @default zeros
    */
   set(shapes: readonly NamedShape[], flat?: Float32Array): ArraySet;
   /** Returns a view of the rows from `start` up to, but not including, `end`. */
   rows(array: DeviceArray, start: number, end: number): DeviceArray;
   /**
-   * Reads the numbers of an array. A runtime in host memory returns the array itself, which the
-   * next update may change.
+   * Reads the elements of an array. A runtime in host memory returns the array itself, whose
+   * content the next update may change.
    */
   read(array: DeviceArray): Promise<Numbers>;
-  /** Reads the numbers of a set as one flat array, under the conditions of {@link read}. */
+  /**
+   * Reads the elements of a set into one flat array. As with {@link read}, a runtime in host memory
+   * may return its own array.
+   */
   readSet(set: ArraySet): Promise<Float32Array>;
 
-  /** Copies the elements of `from`, which has the same size, to `to`, or fills `to` with zeros. */
+  /**
+   * Copies the elements of `from` to `to`, or fills `to` with zeros. Both arrays must have the same
+   * number of elements.
+   */
   copy(to: DeviceArray, from: DeviceArray | HostArray | 'zeros'): void;
   /**
-   * Copies the elements of `from`, which has the same shapes, to `to`, or fills `to` with zeros.
+   * Copies the elements of `from` to `to`, or fills `to` with zeros. Both sets must have the same
+   * shapes.
    */
   copySet(to: ArraySet, from: ArraySet | Float32Array | 'zeros'): void;
-  /** Adds `from` to `to`, which has the same size. */
+  /** Adds `from` to `to`. Both arrays must have the same number of elements. */
   add(to: DeviceArray, from: DeviceArray): void;
   /**
    * Returns rows of a table [V, d]: row i is scale * row `ids[i]`. Each product is rounded to
@@ -227,7 +240,7 @@ export interface GraphRuntime {
    * updated
    */
   adamW(sets: UpdateSets, plan: UpdatePlan): Promise<void>;
-  /** Makes a cache without rows. */
+  /** Creates a cache without rows. */
   cache(layout: CacheLayout): RowCache;
 
   /** Resolves when queued work is done. Absent on a runtime that queues no work. */
@@ -242,9 +255,9 @@ export interface GraphRuntime {
 
 /** Options for every runtime. */
 export interface RuntimeOptions {
-  /** Wraps native waits, so that the thread is not terminated during a wait. */
+  /** Wraps waiting for native code, so that the thread is not terminated during the wait. */
   readonly gate: <T>(wait: () => Promise<T>) => Promise<T>;
-  /** Called every five seconds during a wait, with the purpose of the wait. */
+  /** Called every five seconds during a wait with a message that states its purpose. */
   readonly report: (message: string) => void;
 }
 

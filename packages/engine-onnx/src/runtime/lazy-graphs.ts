@@ -4,8 +4,8 @@ import type { GraphKind, GraphRuntime, LoadedGraph } from './graph-runtime.js';
 
 export interface LazyGraphs {
   /**
-   * Returns the graph `name`, which is loaded at the first call. @param record makes the record of
-   * the graph
+   * Returns the graph `name`. The first call loads it.
+   * @param record creates the record of the graph
    */
   get(name: string, record: () => ModelRecord): Promise<LoadedGraph>;
   /** Frees memory that was kept from earlier executions. */
@@ -37,7 +37,7 @@ export function lazyGraphs(runtime: GraphRuntime, kind: GraphKind): LazyGraphs {
   };
 }
 
-/** Waits until every graph is loaded or has failed to load. Returns the loaded graphs. */
+/** Waits until all graphs are loaded or have failed to load. Returns those that are loaded. */
 async function loaded(
   graphs: ReadonlyMap<string, Promise<LoadedGraph>>,
 ): Promise<readonly LoadedGraph[]> {

@@ -16,16 +16,16 @@ export const createGateState = (): GateState => new Int32Array(new SharedArrayBu
 
 let own: GateState | undefined;
 
-/** Makes the calls of this thread go through the gate. */
+/** Makes the runtime calls of this thread pass through the gate. */
 export function useGate(state: GateState): void {
   own = state;
 }
 
 /**
- * Calls the runtime. If the gate is closed, the thread blocks until it is terminated, unless
- * another call of this thread is inside the gate. The new call may be a part of that other call,
- * which also returns in this thread. If the thread were blocked, the other call would stay inside
- * forever, and closing the gate would never succeed.
+ * Calls the runtime. If the gate is closed and no other call of this thread is inside, the thread
+ * blocks until it is terminated. If another call is inside, the new call may be part of it. It is
+ * then executed, because blocking the thread would keep the other call inside forever, and closing
+ * the gate would never succeed.
  */
 export async function throughGate<T>(call: () => Promise<T>): Promise<T> {
   const gate = own;
@@ -43,9 +43,9 @@ export async function throughGate<T>(call: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Executes work that consists of several calls. The thread must not be terminated between these
- * calls either. Once the gate is closed, no work begins, even while other work is inside. Otherwise
- * overlapping work could keep calls inside the gate forever.
+ * Executes work that consists of several runtime calls, and also keeps the thread from being
+ * terminated between them. Once the gate is closed, no work starts, even if other work is inside.
+ * Otherwise overlapping work could keep calls inside the gate forever.
  */
 export function workThroughGate<T>(work: () => Promise<T>): Promise<T> {
   const isClosed = own !== undefined && Atomics.load(own, stop) === 1;
@@ -66,7 +66,9 @@ export async function closeGate(gate: GateState): Promise<void> {
 
 const recheckMs = 1000;
 
-/** Resets the count for a thread that has ended, perhaps during a call. */
+/**
+ * Resets the number of calls inside the gate for a thread that has ended, perhaps during a call.
+ */
 export function leaveGate(gate: GateState): void {
   Atomics.store(gate, inside, 0);
   Atomics.notify(gate, inside);

@@ -59,8 +59,8 @@ export const floatsOf = (array: DeviceArray | HostArray): Float32Array =>
   ('data' in array ? array.data : own(array).tensor.data) as Float32Array;
 
 /**
- * Narrows an array to an array of this runtime.
- * @throws InvariantError when another runtime made the array
+ * Checks that an array belongs to this runtime and returns it with the runtime's type.
+ * @throws InvariantError when another runtime created the array
  */
 export function own(array: DeviceArray): OnnxArray {
   if (array instanceof OnnxArray) return array;
@@ -70,8 +70,8 @@ export function own(array: DeviceArray): OnnxArray {
 export const flatOf = (set: ArraySet): Float32Array => ownSet(set).flat;
 
 /**
- * Narrows a set to a set of this runtime.
- * @throws InvariantError when another runtime made the set
+ * Checks that a set belongs to this runtime and returns it with the runtime's type.
+ * @throws InvariantError when another runtime created the set
  */
 export function ownSet(set: ArraySet): OnnxSet {
   if (set instanceof OnnxSet) return set;

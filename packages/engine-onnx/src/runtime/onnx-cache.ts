@@ -22,7 +22,7 @@ interface KeyValue extends Stored {
   readonly width: number;
 }
 
-/** Maximum number of cached views of ranges of rows. */
+/** Maximum number of views of row ranges that are kept for reuse. */
 const mostViews = 64;
 
 export class OnnxCache implements RowCache {
@@ -129,7 +129,9 @@ export class OnnxCache implements RowCache {
   }
 }
 
-/** Number of elements below which a loop is several times faster than `set(subarray)`. */
+/**
+ * Number of elements below which copying in a loop is several times faster than `set(subarray)`.
+ */
 const fewNumbers = 256;
 
 function put(to: Float32Array, at: number, from: Float32Array, start: number, count: number): void {

@@ -11,7 +11,7 @@ import { throughGate } from './native-gate.js';
 import { turnOffTelemetry } from './telemetry.js';
 
 export interface SessionOptions {
-  /** Threads inside one operator. */
+  /** Number of threads per operator. */
   readonly threads: number;
   readonly kind: GraphKind;
   /** Folder with the external bytes of constants. The graph is also written to this folder. */
@@ -19,10 +19,10 @@ export interface SessionOptions {
 }
 
 /**
- * Loads a graph into a session of ONNX Runtime. `enableMemPattern: false` costs no time and saves a
- * third of the memory. Denormal numbers are flushed to 0, because they are a hundred times slower
- * and no result needs them. Waiting threads do not spin. On cores that other programs use too,
- * spinning makes sampling two to five times slower.
+ * Loads a graph into a session of ONNX Runtime. `enableMemPattern: false` takes no more time and
+ * saves a third of the memory. Denormal numbers are flushed to 0, because they are a hundred times
+ * slower and no result depends on them. Waiting threads do not spin, because spinning makes
+ * sampling two to five times slower on cores that other programs use too.
  * @throws EngineError when the runtime rejects the graph
  */
 export async function createSession(

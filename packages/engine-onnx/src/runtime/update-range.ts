@@ -12,7 +12,7 @@ export interface Range {
   readonly end: number;
 }
 
-/** A plan, and the sizes of the tensors that the flat arrays consist of, in order. */
+/** An update plan, and the sizes of the tensors in the flat arrays, in order. */
 export interface FlatUpdate extends UpdatePlan {
   readonly sizes: readonly number[];
 }

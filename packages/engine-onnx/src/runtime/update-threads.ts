@@ -1,4 +1,7 @@
-/** Divides updates of many weights among threads. Every number is the same as with one thread. */
+/**
+ * Divides updates of many weights among threads. The results equal those of a single thread, bit
+ * for bit.
+ */
 import { EngineError, InvariantError } from '@trinity-rft/core';
 import { startThread, type Link } from '@trinity-rft/core/worker-link';
 import { isShared } from './shared-numbers.js';
@@ -29,7 +32,8 @@ export class UpdateThreads {
   }
 
   /**
-   * Applies `plan`. Uses all threads if all arrays are shared, otherwise only the calling thread.
+   * Applies `plan`. Uses all threads if all arrays are in shared memory, otherwise only the calling
+   * thread.
    * @throws EngineError when a thread ends; the arrays are then partly updated
    */
   async update(arrays: UpdateArrays, plan: FlatUpdate): Promise<void> {

@@ -1,20 +1,20 @@
 /**
- * Chooses the cache capacity of each sequence. Short sequences should not read as much as long
- * sequences, but each execution of the graph should still have enough rows.
+ * Chooses the cache capacity of each sequence. A compromise: short sequences should not read as
+ * many positions as long sequences, but each graph execution should have many rows.
  */
 
-/** Costs that decide between one execution with padding and two separate executions. */
+/** Costs that determine whether sequences of different lengths are padded to share an execution. */
 export interface CapacityCosts {
-  /** Bytes that one execution reads in addition to the cache. */
+  /** Bytes that one execution reads in addition to the cache, in any case. */
   readonly runBytes: number;
   /** Cache bytes per row and position. */
   readonly positionBytes: number;
 }
 
 /**
- * Returns the smallest capacity for `positions`. There are at most four capacities per doubling,
- * all multiples of 16. Attention over a padded cache adds exact zeros at the end of each sum, so
- * the capacity never changes a result.
+ * Returns the smallest allowed capacity for `positions`. There are at most four capacities between
+ * a power of two and the next, all multiples of 16. Attention over a padded cache adds exact zeros
+ * at the end of each sum, so the capacity never changes a result.
  */
 export function capacityFor(positions: number): number {
   const step = Math.max(16, 2 ** (Math.ceil(Math.log2(positions)) - 3));
@@ -22,17 +22,17 @@ export function capacityFor(positions: number): number {
 }
 
 /**
- * Returns a capacity for every sequence. Starting with the shortest, sequences join the next larger
- * class if reading the padding costs less than a separate execution.
+ * Returns a capacity for every sequence. Starting with the shortest sequences, uses the next larger
+ * capacity if reading the padding costs less than a separate execution.
  * @param positions number of positions that each sequence needs
  * @returns capacities in the same order
  */
 export function planCapacities(positions: readonly number[], costs: CapacityCosts): number[] {
   const own = positions.map(capacityFor);
   const classes = [...new Set(own)].toSorted((a, b) => a - b);
-  /** The larger class that each class has joined. */
+  /** Final capacity of each class, keyed by the class's own capacity. */
   const joined = new Map<number, number>();
-  /** Classes that will join the next larger class that is executed separately. */
+  /** Classes that will get the capacity of the next larger class with a separate execution. */
   let waiting: number[] = [];
   let rows = 0;
   for (const [i, capacity] of classes.entries()) {

@@ -1,4 +1,4 @@
-/** Choices and requests. A choice is a sequence that is being sampled, and belongs to a request. */
+/** Choices and requests. A choice is one of the sequences that are sampled for a request. */
 import { type Random, type TrinityError, createRandom, deriveSeed } from '@trinity-rft/core';
 import type { SampledSequence, SampleStop, TokenLogprob } from '@trinity-rft/core/engine';
 
@@ -20,10 +20,7 @@ export interface Request {
   /** Keys, values and states of the prompt, kept while choices still wait for a row. */
   prefix?: PromptCache | undefined;
   readonly results: (SampledSequence | undefined)[];
-  /**
-   * True once the request has completed, failed or been cancelled. Results that are computed
-   * afterwards are dropped.
-   */
+  /** True once the request has completed, failed or been cancelled. Later results are discarded. */
   settled: boolean;
   /** Called for every token that is sampled. */
   readonly onToken?: TokenReport;
@@ -48,7 +45,7 @@ export interface Choice extends KvOwner {
   readonly random: Random;
   readonly matcher?: StopMatcher;
   readonly constraint?: AnswerConstraint;
-  /** The token that the next decoding step reads. */
+  /** The most recent token, which the next decoding step reads. */
   newest: number;
   readonly tokens: number[];
   readonly logprobs: number[];
@@ -56,15 +53,15 @@ export interface Choice extends KvOwner {
   finished: boolean;
 }
 
-/** Data that depends on the byte strings of the engine's tokens. */
+/** Data that is derived from the byte strings of the engine's tokens. */
 export interface TokenTexts {
   readonly tokenBytes: TokenBytes;
   readonly constraints: ConstraintFactory;
 }
 
 /**
- * Creates choice k of a request. The choice draws one random number per token from the stream
- * (seed, k).
+ * Creates a choice of a request. The choice draws one random number per token from the stream
+ * (seed, k), where k is its index among all choices of the caller's request.
  */
 export function createChoice(
   request: Request,

@@ -67,8 +67,8 @@ async function decodeRun(
 }
 
 /**
- * Returns the inputs other than weights and cache. Rows beyond the choices read token 0 at position
- * 0.
+ * Returns the inputs other than weights and cache. Padding rows without a choice read token 0 at
+ * position 0.
  */
 function rowInputs(
   variant: DecodeVariant,

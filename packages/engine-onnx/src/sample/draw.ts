@@ -6,32 +6,32 @@ import type { TokenLogprob } from '@trinity-rft/core/engine';
 
 export interface DrawOptions {
   /**
-   * True to take the most probable token, and of equally probable tokens the one with the smallest
-   * id. Log-probabilities are the same as for a random draw.
+   * True to take the most probable token. Among equally probable tokens, takes the one with the
+   * smallest id. The reported log-probabilities are the same as for a random draw.
    */
   readonly greedy: boolean;
-  /** Share of probability for top-p, in (0, 1]. */
+  /** Cumulative probability for top-p sampling, in (0, 1]. */
   readonly topP: number;
-  /** Number of tokens for top-k; Infinity for all. */
+  /** Number of most probable tokens for top-k sampling; Infinity for all. */
   readonly topK: number;
   /** Ids that must not be drawn. */
   readonly forbidden?: ReadonlySet<number> | undefined;
   /** 1 for each id that may be drawn. [V] @default all ids */
   readonly allowed?: Uint8Array | undefined;
-  /** Number of alternatives to report. */
+  /** Number of most probable tokens to report. */
   readonly topLogprobs: number;
 }
 
 export interface Draw {
   readonly token: number;
   /**
-   * Natural log of the token's probability in the distribution that was drawn from; NaN if a kept
-   * log-probability is NaN.
+   * Natural log of the token's probability in the distribution from which it was drawn; NaN if a
+   * kept log-probability is NaN.
    */
   readonly logprob: number;
   /**
-   * The most probable tokens of the distribution that was drawn from, the most probable first.
-   * Equally probable tokens are in the order of their ids.
+   * The most probable tokens of the distribution from which the token was drawn, in descending
+   * order of probability. Equally probable tokens are in the order of their ids.
    */
   readonly top?: readonly TokenLogprob[];
 }
@@ -80,15 +80,15 @@ function permittedOf(
 }
 
 /**
- * Threshold for the log-probability of the best permitted id. Below it, weights come near to the
+ * If the log-probability of the best permitted id is below this threshold, weights come near to the
  * smallest normal float64, exp(-708).
  */
 const smallestLogprob = -600;
 
 /**
- * Returns the number that is subtracted from permitted log-probabilities, so that the weight of the
- * best one does not underflow. It is 0, which changes no bits, unless the model gives almost all of
- * its probability to ids that must not be drawn.
+ * Returns the number to subtract from permitted log-probabilities, so that the weight of the best
+ * one does not underflow. The number is 0, which changes no bits, unless the model gives almost all
+ * of its probability to ids that must not be drawn.
  */
 function shiftOf(permitted: Float32Array): number {
   const best = permitted.reduce((most, logprob) => Math.max(most, logprob), -Infinity);
@@ -103,7 +103,7 @@ function sum(weights: Float64Array): number {
 
 /**
  * Returns the ids of the `count` largest weights, unordered. Among equal weights, smaller ids are
- * preferred. `undefined` means all ids.
+ * preferred. Returns undefined if this includes all ids.
  */
 function keepTopK(weights: Float64Array, count: number): Int32Array | undefined {
   if (count >= weights.length) return undefined;
@@ -137,7 +137,7 @@ function isWorse(a: number, b: number, weights: Float64Array): boolean {
 
 /**
  * Returns the smallest set of most probable ids whose share of the candidates' probability reaches
- * `topP`. `undefined` means all tokens.
+ * `topP`. Returns undefined if this includes all tokens.
  */
 function keepNucleus(
   candidates: Int32Array | undefined,

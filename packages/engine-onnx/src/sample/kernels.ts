@@ -1,4 +1,4 @@
-/** The sampler's graphs, which read prompts and continue rows with given weights. */
+/** The sampler's graphs, which read prompts and decode further tokens with given weights. */
 import type { ModelConfig } from '../model/config.js';
 import { parameterCount } from '../model/parameters.js';
 import { RopeFeeds } from '../model/rope.js';
@@ -18,9 +18,11 @@ import { lazyGraphs } from '../runtime/lazy-graphs.js';
 export interface SamplerKernels {
   readonly runtime: GraphRuntime;
   readonly config: ModelConfig;
-  /** Limits on the number of rows in one graph execution. */
+  /** Allowed numbers of rows in one graph execution. */
   readonly window: RowWindow;
-  /** Bytes that every execution reads in addition to the cache, for any number of rows. */
+  /**
+   * Bytes that every execution reads in addition to the cache, regardless of the number of rows.
+   */
   readonly weightBytes: number;
   /** Reads whole prompts of `length` tokens. @param ids [rows, length] */
   prefill(weights: Feeds, ids: Int32Array, length: number): Promise<NewPositions>;
@@ -37,7 +39,7 @@ export interface SamplerKernels {
   close(): Promise<void>;
 }
 
-/** One more position of every row, with its token or the distribution of its token. */
+/** One new position of every row, with its token or the distribution of its token. */
 export type DecodeResult = NewPositions &
   (
     | {
@@ -55,8 +57,8 @@ export type DecodeResult = NewPositions &
   );
 
 /**
- * Window for runtimes in which the result of a row never depends on other rows. A larger maximum
- * does not increase the throughput.
+ * Row window for runtimes in which the result of a row never depends on other rows. A larger
+ * maximum does not increase the throughput.
  */
 const anyRows: RowWindow = { min: 1, max: 512 };
 

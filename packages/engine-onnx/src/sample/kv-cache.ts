@@ -1,6 +1,4 @@
-/**
- * The cache pools of all sequences. Assigns sequences to pools and limits the memory of the pools.
- */
+/** Manages the cache pools: assigns sequences to pools and limits the memory of all pools. */
 import type { DecodeVariant } from '../model/sampling-graphs.js';
 import { capacityFor, planCapacities } from './capacity.js';
 import type { Choice } from './choice.js';
@@ -44,8 +42,8 @@ export class KvCache {
   }
 
   /**
-   * Moves sequences to the pools that fit their current lengths. Afterwards each sequence has room
-   * for one more position.
+   * Moves each sequence to the pool whose capacity fits its current length. Afterwards each
+   * sequence has room for at least one more position.
    */
   regroup(choices: readonly Choice[]): void {
     const costs = {
@@ -85,8 +83,8 @@ export class KvCache {
   }
 
   /**
-   * Drops empty pools until all pools together take at most half of the memory limit. The other
-   * empty pools are kept for later sequences of the same length.
+   * Frees empty pools until all pools together take at most half of the memory limit. Keeps the
+   * other empty pools for later sequences of the same length.
    */
   #dropEmptyPools(): void {
     let bytes = this.#pools.values().reduce((sum, pool) => sum + pool.bytes, 0);

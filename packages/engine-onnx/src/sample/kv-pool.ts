@@ -1,6 +1,6 @@
 /**
- * Keys, values and states of the sequences that are being sampled, stored outside the graphs. All
- * rows of a pool have the same capacity, are used by the same graph, and have no gaps between them.
+ * Stores keys, values and states of the sequences that are being sampled. The rows of a pool have
+ * the same capacity, are used by the same graph, and have no gaps between them.
  */
 import {
   cachedLayers,
@@ -31,7 +31,7 @@ export class KvPool {
   readonly variant: DecodeVariant;
   /** Number of positions per row. */
   readonly capacity: number;
-  /** The owner of each row. */
+  /** The owner of each row, by row index. */
   readonly owners: KvOwner[] = [];
   readonly #margin: number;
   readonly #cache: RowCache;
@@ -50,7 +50,7 @@ export class KvPool {
     this.#cache = runtime.cache(cacheLayout(config, capacity));
   }
 
-  /** Makes room for `count` more rows at once. */
+  /** Allocates `count` more rows at once. */
   reserve(count: number): void {
     const wanted = this.owners.length + count + this.#margin;
     if (wanted <= this.#rows) return;
@@ -58,7 +58,7 @@ export class KvPool {
     this.#cache.reserve(this.#rows);
   }
 
-  /** Gives the next free row to `owner`. */
+  /** Assigns the next free row to `owner`. */
   add(owner: KvOwner): void {
     this.reserve(1);
     owner.pool = this;
@@ -66,7 +66,7 @@ export class KvPool {
     this.owners.push(owner);
   }
 
-  /** Frees a row. The last row moves to the freed place. */
+  /** Frees a row and moves the last row to its index. */
   remove(owner: KvOwner): void {
     const last = this.owners.pop()!;
     if (last === owner) return;
@@ -102,7 +102,7 @@ export class KvPool {
 
   /**
    * Stores one more position of each owner, and the states after it.
-   * @param rows for each owner, its row in `fresh`
+   * @param rows maps each owner to its row in `fresh`
    */
   append(rows: ReadonlyMap<KvOwner, number>, fresh: NewPositions): void {
     const moves = [...rows].map(([{ row, cached }, from]) => ({
@@ -115,9 +115,7 @@ export class KvPool {
     for (const owner of rows.keys()) owner.cached++;
   }
 
-  /**
-   * Returns the inputs `k.<l>`, `v.<l>` and those of the states for `count` rows from `start` on.
-   */
+  /** Returns the graph inputs for `count` rows from `start` on: `k.<l>`, `v.<l>` and the states. */
   feeds(start: number, count: number): Feeds {
     return this.#cache.feeds(start, count);
   }
@@ -138,7 +136,7 @@ export class KvPool {
 }
 
 interface PoolOptions extends Pick<KvPool, 'variant' | 'capacity'> {
-  /** Number of rows after the last owner's row that a graph execution may use. */
+  /** Number of rows after the last owner's row that a graph execution may use as padding. */
   readonly margin: number;
 }
 

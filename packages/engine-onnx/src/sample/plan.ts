@@ -1,4 +1,4 @@
-/** Validates sampling options and adds defaults. The result is a plan for one request. */
+/** Validates the sampling options of a request and adds defaults. */
 import { ModelError } from '@trinity-rft/core';
 import type { SamplingOptions, TextGrammar } from '@trinity-rft/core/engine';
 
@@ -8,7 +8,7 @@ import type { DecodeVariant } from '../model/sampling-graphs.js';
 export interface SamplePlan {
   readonly prompt: Int32Array;
   readonly choices: number;
-  /** Number of earlier choices of the same request, all of which other samplers sample. */
+  /** Number of choices of the same request with smaller indices, which other samplers sample. */
   readonly firstChoice: number;
   /** Sampling temperature; 0 samples greedily. */
   readonly temperature: number;
@@ -16,8 +16,8 @@ export interface SamplePlan {
   /** Number of most probable tokens that may be sampled; Infinity for all tokens. */
   readonly topK: number;
   /**
-   * Maximum number of tokens to sample. Prompt and response together do not exceed the maximum
-   * length.
+   * Maximum number of tokens to sample. It is reduced so that prompt and response together fit the
+   * maximum length.
    */
   readonly maxTokens: number;
   readonly minTokens: number;
@@ -27,8 +27,8 @@ export interface SamplePlan {
   readonly topLogprobs: number;
   readonly grammar?: TextGrammar;
   /**
-   * `sampled` draws tokens inside the graph. `logprobs` draws in TypeScript, from the distribution
-   * that the graph returns.
+   * `sampled`: the graph draws the tokens. `logprobs`: the graph returns distributions, from which
+   * tokens are drawn in TypeScript.
    */
   readonly variant: DecodeVariant;
 }
@@ -98,10 +98,16 @@ function withDefaults(options: SamplingOptions) {
 }
 type CompleteOptions = ReturnType<typeof withDefaults>;
 
-/** Maximum number of sequences of one request; more would fill the memory before any is sampled. */
+/**
+ * Maximum number of sequences of one request. A larger number would fill the memory before the
+ * first sequence is sampled.
+ */
 const maxChoices = 2 ** 16;
 
-/** Lowest temperature above 0, for which logits divided by it are still float32 numbers. */
+/**
+ * Lowest temperature above 0. With lower temperatures, logits divided by the temperature would
+ * exceed the range of float32.
+ */
 const leastTemperature = 1e-30;
 
 function checkLengths({ n, maxTokens, minTokens }: CompleteOptions): void {

@@ -1,6 +1,6 @@
 /**
- * Reads prompts into keys, values and states. Reads all tokens except the last, with which decoding
- * starts.
+ * Computes keys, values and states of prompts. Reads all prompt tokens except the last one, which
+ * is the first input of decoding.
  */
 import type { ModelConfig } from '../model/config.js';
 import { rowStates } from '../model/row-states.js';
@@ -9,10 +9,10 @@ import { releasePrefix, type Request } from './choice.js';
 import { freePositions, type SamplerKernels } from './kernels.js';
 
 /**
- * Reads the prompts of `requests`, except prompts of one token, and sets `prefix` of these
- * requests. Prompts share a graph execution only with prompts of the same padded length. Executions
- * stay inside the row window unless a single prompt is longer. Therefore the keys, values and
- * states of a prompt do not depend on other prompts.
+ * Reads the prompts of `requests` and sets `prefix` of these requests, except for prompts of one
+ * token. Prompts share a graph execution only with prompts of the same padded length. The number of
+ * rows stays in the row window unless a single prompt is longer. The keys, values and states of a
+ * prompt therefore do not depend on other prompts.
  */
 export async function prefillPrompts(
   kernels: SamplerKernels,

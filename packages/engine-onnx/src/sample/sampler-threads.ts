@@ -8,13 +8,13 @@ export interface SamplerThreads {
    * weights.
    */
   readonly samplers: number;
-  /** Threads inside one operator of a sampler. */
+  /** Number of threads per operator of a sampler. */
   readonly threads: number;
 }
 
 /**
- * Maximum size in bytes of weights that are copied for additional samplers. Operators of a larger
- * model take long enough to be shared by several threads.
+ * Maximum size in bytes of weights that are copied for additional samplers. For larger models,
+ * operators take long enough that dividing them among threads is faster than additional samplers.
  */
 const maxCopiedBytes = 16 << 20;
 
@@ -22,9 +22,10 @@ const maxCopiedBytes = 16 << 20;
  * Plans one sampler per thread for a small model, and one sampler with all threads for a larger
  * model. Operators of a small model take a few microseconds. Waking a second thread for each
  * operator costs as much as it saves, whereas two samplers with one thread each do twice the work.
- * The result depends only on the arguments, because the number of threads determines how sums are
+ * The plan depends only on the arguments, because the number of threads determines how sums are
  * rounded.
- * @param maxSamplers maximum number of samplers, which then have more threads each
+ * @param maxSamplers maximum number of samplers; if it is below the number of threads, each sampler
+ * gets several threads
  */
 export function planSamplerThreads(
   config: ModelConfig,

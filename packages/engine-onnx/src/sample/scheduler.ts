@@ -1,6 +1,6 @@
 /**
- * Continuous batching. Requests wait in order of arrival, and their choices get rows when rows
- * become free. Each iteration of the loop reads one token per row. The result of a request depends
+ * Continuous batching. Requests wait in order of arrival, and their choices get rows as rows become
+ * free. In each iteration of the loop, every row reads one token. The result of a request depends
  * only on its prompt, options, seed and weights, never on other requests.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -37,13 +37,13 @@ export interface SchedulerOptions {
   readonly maxQueue: number;
   readonly tokenBytes?: TokenBytes;
   /**
-   * Delays an iteration of the loop until the thread is free for the sampler.
-   * @default no delay
+   * Executes an iteration of the loop when the thread is free for the sampler.
+   * @default the iteration is executed immediately
    */
   readonly turn?: (run: () => Promise<void>) => Promise<void>;
 }
 
-/** Weights from which sequences are sampled. */
+/** Leased weights with their policy version, from which sequences are sampled. */
 export interface SamplingWeights extends WeightLease {
   readonly version: number;
 }
@@ -57,14 +57,14 @@ export interface SampleTicket {
 }
 
 /**
- * Returns the next weights. The function may release the current weights, which no sequence uses at
- * that time. If it fails after the release, the sampler cannot continue.
+ * Returns the next weights. The function may call `releaseCurrent` to release the current weights,
+ * which no sequence uses at that time. If it fails after this, the sampler cannot continue.
  */
 type WeightSwitch = (releaseCurrent: () => void) => SamplingWeights | Promise<SamplingWeights>;
 
 /**
- * A change of weights. Requests submitted before the change get the old weights, and later requests
- * get the new weights.
+ * A queued change of weights. Requests submitted before the change get the old weights, and later
+ * requests get the new weights.
  */
 interface Switch {
   readonly take: WeightSwitch;
@@ -77,8 +77,8 @@ interface Switch {
 type Borrower = Pick<PromiseWithResolvers<SamplingWeights>, 'resolve' | 'reject'>;
 
 /**
- * Maximum number of prompt tokens that one iteration reads, unless a single prompt is longer. The
- * limit keeps many prompts from delaying started sequences.
+ * Maximum number of prompt tokens that one iteration reads, unless a single prompt is longer.
+ * Without a limit, many prompts would delay sequences that have already started.
  */
 const prefillTokensPerTurn = 4096;
 
@@ -141,7 +141,7 @@ export class SampleScheduler {
 
   /**
    * Switches weights once every earlier request has completed. Later requests wait for the switch.
-   * The weights of a request are therefore determined only by the order of the calls.
+   * The order of the calls alone therefore determines the weights of a request.
    */
   adopt(take: Switch['take']): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -242,7 +242,7 @@ export class SampleScheduler {
     this.#rejectAll(error);
   }
 
-  /** Gives free rows to waiting choices, in order, and reads their prompts. */
+  /** Assigns free rows to waiting choices, in order, and reads the prompts of their requests. */
   async #admit(): Promise<void> {
     this.#queue = this.#queue.filter((entry) => isSwitch(entry) || !entry.settled);
     const admissions = this.#planAdmissions();
@@ -293,7 +293,7 @@ export class SampleScheduler {
     return admissions;
   }
 
-  /** Starts the last `count` admitted choices in rows of a pool. */
+  /** Starts the `count` most recently admitted choices of a request in rows of a pool. */
   #start(request: Request, count: number, pool: KvPool): void {
     const { plan, admitted, prefix } = request;
     for (let index = admitted - count; index < admitted; index++) {
@@ -335,8 +335,8 @@ export class SampleScheduler {
   }
 
   /**
-   * Rejects every open request that has started, or all open requests if none has started. Also
-   * drops the cache, because it may contain numbers that are not finite.
+   * Rejects all open requests that have started, or all open requests if none has started. Also
+   * clears the cache, because it may contain numbers that are not finite.
    */
   #failStarted(error: TrinityError): void {
     const open = this.#openRequests();
@@ -358,7 +358,7 @@ export class SampleScheduler {
   }
 }
 
-/** A decision to give rows to the next `count` choices of a request. */
+/** Number of further choices of a request that get rows in this iteration. */
 interface Admission {
   readonly request: Request;
   readonly count: number;

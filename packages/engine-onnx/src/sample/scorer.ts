@@ -1,6 +1,6 @@
 /**
- * Scores sequences with the sampler's weights. Rows of calls that arrive together share graph
- * executions.
+ * Computes log-probabilities of sequences with the sampler's weights. Rows of calls that arrive
+ * together share graph executions.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
@@ -32,9 +32,7 @@ export type ScoringWeights = Pick<SamplingWeights, 'set' | 'version' | 'release'
 export interface ScoreTicket {
   /** Log-probabilities of the response. [R] */
   readonly result: Promise<Float32Array>;
-  /**
-   * Rejects the result with `error`. The row is not read unless its batch is already in progress.
-   */
+  /** Rejects the result with `error`. If the row's batch has not started, the row is not scored. */
   cancel(error: TrinityError): void;
 }
 
@@ -60,7 +58,7 @@ export class Scorer {
 
   /**
    * Adds a row to score.
-   * @param weights released when the row is scored or cancelled
+   * @param weights lease that is released when the row is scored or cancelled
    */
   submit(row: TokenRow, weights: ScoringWeights): ScoreTicket {
     const { promise, resolve, reject } = Promise.withResolvers<Float32Array>();
@@ -97,7 +95,7 @@ export class Scorer {
     this.#loop = undefined;
   }
 
-  /** Takes the next waiting rows that use the same weights. */
+  /** Removes from the queue the next waiting rows that use the same weights, and returns them. */
   #next(): readonly Entry[] {
     this.#queue = this.#queue.filter((entry) => !entry.settled);
     const set = this.#queue[0]?.weights.set;

@@ -13,7 +13,7 @@ export interface StopMatcher {
   push(token: number): string | undefined;
 }
 
-/** Creates a matcher. It keeps only as many past bytes as the longest stop string needs. */
+/** Creates a matcher. It stores only as many past bytes as the longest stop string needs. */
 export function createStopMatcher(
   stops: readonly StopString[],
   tokenBytes: TokenBytes,

@@ -1,6 +1,6 @@
 /**
- * Checkpoints of a model whose weights are all trained: a model folder with the optimizer's moments
- * and step counter.
+ * Checkpoints for training all weights of a model: a model folder with the optimizer's moments and
+ * step counter.
  */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,8 +21,8 @@ export interface Checkpoint {
 }
 
 /**
- * Writes a checkpoint. Equal state gives equal bytes. The caller decides when the folder is
- * considered complete.
+ * Writes a checkpoint. Equal state gives identical files. The folder is not marked as complete;
+ * this is up to the caller.
  */
 export async function saveCheckpoint(
   directory: string,
@@ -46,7 +46,7 @@ export async function loadCheckpoint(directory: string, config: ModelConfig): Pr
   return { weights, optimizer };
 }
 
-/** Loads the weights in a folder, which must hold a model of the architecture in `config`. */
+/** Loads the weights in a folder whose model must have the architecture of `config`. */
 export async function loadWeightsOf(directory: string, config: ModelConfig): Promise<Float32Array> {
   await assertSameModel(directory, config);
   return loadWeights(directory, config);

@@ -1,9 +1,9 @@
-/** Number formats of stored weights and their conversion to and from float32. */
+/** Data types of stored weights, and their conversion to and from float32. */
 import { bfloatOfNumber, halfOfNumber } from '@trinity-rft/chat/internal';
 import { numberOfHalf } from '@trinity-rft/core/support';
 
 export const storedTypes = { F32: 4, BF16: 2, F16: 2 } as const;
-/** A number format of a safetensors file that the engine reads. */
+/** A data type of safetensors files that the engine reads. */
 export type StoredType = keyof typeof storedTypes;
 
 export function isStoredType(name: string): name is StoredType {
@@ -34,14 +34,14 @@ function decodeFloat16(halves: Uint16Array, into: Float32Array): void {
   for (let i = 0; i < halves.length; i++) into[i] = numberOfHalf(halves[i]!);
 }
 
-/** The largest magnitude that each format accepts; Infinity if there is no limit. */
+/** Largest magnitude that each data type accepts; Infinity if there is no limit. */
 export const largestOf: Readonly<Record<StoredType, number>> = {
   F32: Infinity,
   BF16: Infinity,
   F16: 65_519,
 };
 
-/** Encodes little-endian numbers, rounding to nearest, ties to even. */
+/** Encodes float32 numbers as little-endian bytes of `type`, rounding to nearest, ties to even. */
 export function encodeFloats(values: Float32Array, type: StoredType): Uint8Array {
   if (type === 'F32') return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
   return type === 'BF16' ? encodeBfloat16(values) : encodeFloat16(values);

@@ -1,4 +1,4 @@
-/** Small file operations of model folders. */
+/** File operations for model folders. */
 import { stat } from 'node:fs/promises';
 
 import { CheckpointError } from '@trinity-rft/core';
@@ -6,8 +6,8 @@ import { readStored, verifyStored } from '@trinity-rft/core/engine';
 import { replaceFile } from '@trinity-rft/core/support';
 
 /**
- * Returns true if the path is a file. @throws CheckpointError if the file is missing but the
- * manifest of a checkpoint names it
+ * Returns true if the path is a file.
+ * @throws CheckpointError if the file is missing but is listed in a checkpoint's manifest
  */
 export async function isFile(path: string): Promise<boolean> {
   const isThere = await stat(path).then(
@@ -20,7 +20,8 @@ export async function isFile(path: string): Promise<boolean> {
 
 /**
  * Reads a file. Returns undefined if it does not exist.
- * @throws CheckpointError if it cannot be read, or differs from its digest in a checkpoint
+ * @throws CheckpointError if it cannot be read, or does not match its digest in a checkpoint's
+ * manifest
  */
 export async function readIfThere(path: string): Promise<Buffer | undefined> {
   try {

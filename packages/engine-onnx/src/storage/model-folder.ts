@@ -23,7 +23,10 @@ import {
   type WeightFiles,
 } from './weight-files.js';
 
-/** Files that the engine does not read but copies, so that a saved folder is a complete model. */
+/**
+ * Names of files that the engine does not read but copies, so that a saved folder is a complete
+ * model.
+ */
 export const companionFiles = [
   'tokenizer.json',
   'tokenizer_config.json',
@@ -41,13 +44,16 @@ export const companionFiles = [
 export interface ModelFiles {
   readonly config: ModelConfig;
   /**
-   * `config.json` as it was read; for a model that also takes images or sounds, the config of its
-   * text part.
+   * Text of `config.json`. For a model that also takes images or audio, the config of its text
+   * part.
    */
   readonly configText: string;
-  /** True for the text part of a model that also takes images or sounds. @default false */
+  /**
+   * True if the model is the text part of a model that also takes images or audio.
+   * @default false
+   */
   readonly isTextPart?: true;
-  /** The `companionFiles` of the folder, by name. */
+  /** Contents of the folder's `companionFiles`, keyed by file name. */
   readonly companions: ReadonlyMap<string, Uint8Array>;
 }
 
@@ -126,7 +132,7 @@ function parseJson(text: string, path: string): unknown {
 
 /**
  * Loads the weights of a folder as one flat array in the layout of `parameterSpecs(config)`.
- * @param fresh parameters that are 0 if the folder does not have them
+ * @param fresh names of parameters that are set to 0 if the folder does not contain them
  */
 export async function loadWeights(
   directory: string,
@@ -143,8 +149,9 @@ export async function loadWeights(
 }
 
 /**
- * Calls `read` for each parameter, one after another, with the file that holds the parameter.
- * @param fresh parameters that the folder may lack; `read` is not called for missing parameters
+ * Calls `read` for each parameter, one after another, with the file that contains the parameter.
+ * @param fresh names of parameters that may be missing in the folder; `read` is not called for
+ * missing ones
  */
 export async function readParameters(
   directory: string,
@@ -221,9 +228,9 @@ const andMore = ({ length }: readonly unknown[]): string =>
   length > 0 ? ` (and ${length} more)` : '';
 
 /**
- * Returns true for tensors that a checkpoint may hold although the model has no such parameter: a
- * head that is tied or not used, keys and values of layers that read those of another layer, and
- * saved constants.
+ * Returns true for tensors that a checkpoint may contain although the model has no such parameter:
+ * a tied or unused head, keys and values of layers that read those of another layer, and stored
+ * constants.
  */
 function isKnownSurplus(name: string, config: ModelConfig): boolean {
   const layer = /^model\.layers\.(\d+)\.self_attn\.(?:k_proj|v_proj|k_norm)\.weight$/.exec(
@@ -282,7 +289,7 @@ export async function saveModelFiles(directory: string, files: ModelFiles): Prom
 }
 
 /**
- * Writes a complete model folder with float32 weights. Equal input gives equal bytes.
+ * Writes a complete model folder with float32 weights. Equal input gives identical files.
  * @throws CheckpointError, before anything is written, when the number of weights does not match
  * the config
  */
@@ -304,8 +311,8 @@ export async function saveModelFolder(
 }
 
 /**
- * Sets the number format in config.json. Otherwise transformers would convert the weights to the
- * old format.
+ * Sets the data type of the weights in config.json. Otherwise transformers would convert the
+ * weights to the previous data type.
  */
 export const withStoredType = (configText: string, dtype = 'float32'): string =>
   configText.replaceAll(/("(?:torch_)?dtype"\s*:\s*)"[^"]*"/g, `$1"${dtype}"`);

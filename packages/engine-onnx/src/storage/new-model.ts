@@ -12,14 +12,14 @@ import { initialWeights } from '../model/parameters.js';
 import { parseModelConfig } from '../model/parse-config.js';
 import { companionFiles, saveModelFolder } from './model-folder.js';
 
-/** Families of new models. All layers of a new model are alike. */
+/** Supported families of new models. All layers of a new model are alike. */
 export const newModelFamilies = [
   'qwen3',
   'qwen2',
   'llama',
 ] as const satisfies readonly ModelFamily[];
 
-/** Traits that only models of other families have. */
+/** Traits that new models cannot have. */
 type OtherTraits =
   | 'head'
   | 'norms'
@@ -45,7 +45,7 @@ type OtherTraits =
   | 'perLayerInputs'
   | 'layerTraits';
 
-/** Config of a new model. Sizes that are not required default to those of a small qwen3. */
+/** Config of a new model. Missing sizes default to those of a small qwen3. */
 export interface NewModelConfig extends Partial<Omit<ModelConfig, OtherTraits>> {
   readonly family?: (typeof newModelFamilies)[number];
   readonly vocabSize: number;
@@ -57,10 +57,11 @@ export interface NewModelConfig extends Partial<Omit<ModelConfig, OtherTraits>> 
 export interface NewModelOptions {
   readonly directory: string;
   readonly config: NewModelConfig;
-  /** Seed of the initial weights. Equal seeds give equal bytes. */
+  /** Seed for the initial weights. Equal seeds give identical files. */
   readonly seed: number;
   /**
-   * Standard deviation of the initial matrices; written to config.json as `initializer_range`.
+   * Standard deviation of the initial values of matrices; written to config.json as
+   * `initializer_range`.
    * @default 0.02
    */
   readonly initializerRange?: number;
@@ -89,7 +90,10 @@ export async function createModelFolder(options: NewModelOptions): Promise<Model
   return config;
 }
 
-/** Asserts that the family of a new model has all traits that were asked for. */
+/**
+ * Checks that the config of a new model has all values that were requested. Its family may not
+ * support some of them.
+ */
 function assertKept(given: NewModelConfig, config: ModelConfig): void {
   const other = (Object.keys(given) as (keyof NewModelConfig)[]).find(
     (key) => given[key] !== undefined && !isDeepStrictEqual(given[key], config[key]),

@@ -11,8 +11,8 @@ import { isFile } from './files.js';
 import { openSafetensors, writeSafetensors, type SafetensorsFile } from './safetensors.js';
 
 /**
- * Path of the file with the moments. The file is in a separate folder, because vLLM reads every
- * safetensors file in the folder of the weights as weights.
+ * Path of the file with the moments. It is in a separate folder, because vLLM reads every
+ * safetensors file next to the weights as weights.
  */
 const optimizerFile = join('optimizer', 'moments.safetensors');
 /** Path of the file with the moments in checkpoints of earlier versions. */
@@ -20,8 +20,8 @@ const earlierFile = 'optimizer.safetensors';
 const optimizerFormat = 'trinity-rft-adamw-1';
 
 /**
- * Writes the moments of the parameters in `specs`. Without a state, removes the file of an earlier
- * save, because its moments do not belong to the new weights.
+ * Writes the moments of the parameters in `specs`. If there is no state, removes the file of an
+ * earlier save, because its moments do not belong to the new weights.
  */
 export async function saveOptimizer(
   directory: string,

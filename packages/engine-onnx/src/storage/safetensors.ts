@@ -29,8 +29,8 @@ export interface SafetensorsFile {
   readonly tensors: ReadonlyMap<string, StoredTensor>;
   readonly metadata: Readonly<Record<string, string>>;
   /**
-   * Decodes as many elements of a tensor as `into` has to row-major float32.
-   * @param start first element. @default 0
+   * Fills `into` with elements of a tensor, in row-major order and converted to float32.
+   * @param start index of the first element. @default 0
    */
   read(name: string, into: Float32Array, start?: number): Promise<void>;
   close(): Promise<void>;
@@ -43,7 +43,7 @@ export interface NamedTensor {
 }
 
 export interface WriteOptions {
-  /** Number format of the tensors. @default "F32" */
+  /** Data type of the tensors. @default "F32" */
   readonly type?: StoredType;
   /** Metadata of the file. @default { format: "pt" }, which transformers requires */
   readonly metadata?: Readonly<Record<string, string>>;
@@ -54,7 +54,7 @@ export interface WriteOptions {
  * the tensors themselves.
  */
 const chunkBytes = 4 << 20;
-/** Maximum number of bytes of one read, because Node reads less than 2 GiB at once. */
+/** Maximum number of bytes of one read. Node cannot read 2 GiB or more at once. */
 const maxReadBytes = 1 << 30;
 /** Maximum size of a header that the format allows, in bytes. */
 const maxHeaderBytes = 100 << 20;
@@ -219,7 +219,7 @@ async function readTensor(
 }
 
 /**
- * Chunks to reuse. Allocating a new chunk for each tensor would fill the memory before the garbage
+ * Chunks for reuse. Allocating a new chunk for each tensor would fill the memory before the garbage
  * collector frees earlier chunks.
  */
 const spareChunks: Uint8Array[] = [];
@@ -240,8 +240,8 @@ async function readFully<Bytes extends Uint8Array>(
 }
 
 /**
- * Writes the tensors in the given order. Writes to a temporary file first, and renames it once it
- * is on disk. Equal tensors give equal bytes.
+ * Writes the tensors in the given order. Writes to a temporary file first, and renames it once its
+ * content is on disk. Equal tensors give identical files.
  */
 export async function writeSafetensors(
   path: string,

@@ -1,6 +1,4 @@
-/**
- * Writes weights to one safetensors file, or to several with an index as Hugging Face writes it.
- */
+/** Writes weights to one safetensors file, or to several files with Hugging Face's index. */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -37,7 +35,7 @@ export async function writeShards(
 
 /**
  * Checks that all finite elements of a tensor are in the range of `type`.
- * @param instead formats with a larger range, named in the message
+ * @param instead data types with a larger range, which the message suggests
  * @throws CheckpointError that names the tensor
  */
 export function assertFits(

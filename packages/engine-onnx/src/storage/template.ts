@@ -1,13 +1,13 @@
-/** Writes the chat template of a model folder to both places where programs read it. */
+/** Stores the chat template of a model folder in both places where programs look for it. */
 import { tryJson } from '@trinity-rft/core/support';
 
 const [configFile, templateFile] = ['tokenizer_config.json', 'chat_template.jinja'];
 
 /**
  * Copies the template of `chat_template.jinja` into `tokenizer_config.json`, because
- * transformers.js and earlier versions of transformers read the template only from there. Creates
+ * transformers.js and earlier versions of transformers read it only from there. Creates
  * `tokenizer_config.json` if it is missing, and replaces any template in it.
- * @param files contents by name
+ * @param files contents of files, keyed by name
  */
 export function withTemplate(
   files: ReadonlyMap<string, Uint8Array>,
@@ -25,8 +25,8 @@ export function withTemplate(
 }
 
 /**
- * Parses a JSON object. Returns undefined for other text; the next reader of the folder reports the
- * problem.
+ * Parses a JSON object. Returns undefined for any other text, because the next program that reads
+ * the folder reports the problem.
  */
 function parse(text: string): Readonly<Record<string, unknown>> | undefined {
   const value = tryJson(text);

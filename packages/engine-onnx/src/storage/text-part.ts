@@ -1,5 +1,5 @@
 /**
- * Extracts the text part of a model that also takes images or sounds: its config, and the names of
+ * Extracts the text part of a model that also takes images or audio: its config, and the names of
  * its tensors.
  */
 import { textPart } from '@trinity-rft/core/support';
@@ -9,8 +9,8 @@ import { families } from '../model/families.js';
 import type { WeightFile, WeightFiles } from './weight-files.js';
 
 /**
- * Returns the `config.json` of the text part, as transformers writes it for the class that takes
- * only text. Returns undefined if the model has no text part of a supported family.
+ * Returns the `config.json` of the text part, as transformers writes it for the family's text-only
+ * class. Returns undefined if the model has no text part of a supported family.
  */
 export function textModelJson(json: unknown): Readonly<Record<string, unknown>> | undefined {
   const text = textPart(json);
@@ -19,8 +19,8 @@ export function textModelJson(json: unknown): Readonly<Record<string, unknown>> 
 }
 
 /**
- * Features of `JSON` that Node has and TypeScript does not declare: access to the source text of
- * numbers.
+ * Features of `JSON` that Node supports but TypeScript does not declare: access to the source text
+ * of numbers.
  */
 interface SourceJson {
   parse(
@@ -31,8 +31,8 @@ interface SourceJson {
 }
 
 /**
- * Returns the text of {@link textModelJson}. Numbers are written as in `configText`, because
- * transformers rejects 30 where it expects 30.0.
+ * Returns the text of {@link textModelJson}'s result. Numbers keep the notation of `configText`,
+ * because transformers rejects 30 where it expects 30.0.
  */
 export function textConfigText(configText: string): string {
   const json = JSON as unknown as SourceJson;
@@ -49,7 +49,7 @@ export function textConfigText(configText: string): string {
 const otherParts =
   /^(model\.)?(visual|vision_tower|vision_embedder|embed_vision|multi_modal_projector|audio_tower|embed_audio|mtp)\./;
 
-/** Part of a tensor's name that marks tensors of a text model inside another model. */
+/** Part of the names of tensors that belong to a text model inside a larger model. */
 const inside = 'language_model.';
 
 const textName = (name: string): string => name.replace(inside, '');

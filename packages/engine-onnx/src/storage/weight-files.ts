@@ -1,6 +1,6 @@
 /**
- * Finds the weights of a model. They are in a GGUF file, or in the model's folder as one
- * safetensors file or as the shards that an index names.
+ * Finds the weights of a model: in a GGUF file, or in the model's folder, as one safetensors file
+ * or as several files with an index.
  */
 import { basename, join } from 'node:path';
 
@@ -19,13 +19,13 @@ export interface WeightFile {
   readonly file: string;
   readonly tensors: ReadonlyMap<string, { readonly shape: readonly number[] }>;
   /**
-   * Decodes as many elements of a tensor as `into` has to float32, row-major.
-   * @param start first element, at the start of a row. @default 0
+   * Fills `into` with elements of a tensor, in row-major order and converted to float32.
+   * @param start index of the first element, at the start of a row. @default 0
    */
   read(name: string, into: Float32Array, start?: number): Promise<void>;
   /**
-   * Returns the blocks of a quantised tensor, or undefined for other tensors. Absent for
-   * safetensors.
+   * Returns the quantised blocks of a tensor, or undefined if the tensor is not quantised. Not
+   * implemented by safetensors files.
    */
   readLevels?(name: string): TensorLevels | undefined;
 }
@@ -35,7 +35,7 @@ export const weightIndexFile = 'model.safetensors.index.json';
 
 const indexSchema = z.object({ weight_map: z.record(z.string(), z.string()) });
 
-/** The tensors of a model, by name, each with the file that holds it. */
+/** The tensors of a model, keyed by name, each with the file that contains it. */
 export interface WeightFiles {
   readonly tensors: ReadonlyMap<string, WeightFile>;
   close(): Promise<void>;
@@ -107,8 +107,8 @@ async function readIndex(index: string): Promise<Record<string, string>> {
 }
 
 /**
- * Opens safetensors files as the tensors of one model.
- * @throws CheckpointError when a file is damaged, or two files hold the same tensor
+ * Opens several safetensors files as the weights of one model.
+ * @throws CheckpointError when a file is damaged, or two files contain the same tensor
  */
 export async function openSafetensorsFiles(paths: readonly string[]): Promise<WeightFiles> {
   const files: SafetensorsFile[] = [];

@@ -1,14 +1,14 @@
 /** Update plans and state of AdamW. */
 import type { ArraySet, NamedShape, UpdatePlan } from '../runtime/graph-runtime.js';
 
-/** Moments of the gradient, and the number of updates. */
+/** Moments of the gradient, and the number of updates so far. */
 export interface Optimizer {
   step: number;
   readonly first: ArraySet;
   readonly second: ArraySet;
 }
 
-/** An {@link Optimizer} in memory, in the order of the parameters. */
+/** An {@link Optimizer} as flat arrays in the thread's memory, in the order of the parameters. */
 export interface OptimizerState {
   step: number;
   /** Running mean of the gradient. [P] */
@@ -28,8 +28,8 @@ export interface AdamWOptions {
 }
 
 /**
- * Returns the factor that reduces a gradient of norm `norm` to at most `limit`. A `limit` of 0 does
- * not clip. Same as torch's `clip_grad_norm_`.
+ * Returns the factor by which to multiply a gradient of norm `norm` so that its norm is at most
+ * `limit`. A `limit` of 0 disables clipping. The formula is that of torch's `clip_grad_norm_`.
  */
 export function clipScale(norm: number, limit: number): number {
   return limit > 0 ? Math.min(1, limit / (norm + 1e-6)) : 1;

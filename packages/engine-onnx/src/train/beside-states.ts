@@ -1,22 +1,26 @@
 /**
- * Arrays that layers read in addition to their states when gradients are computed layer by layer.
+ * Stores the arrays that layers read in addition to hidden states when gradients are computed layer
+ * by layer.
  */
 import { keysOf, type ModelConfig } from '../model/config.js';
 import type { DeviceArray, DeviceArrays, Feeds, GraphRuntime } from '../runtime/graph-runtime.js';
 import { freeAll } from '../runtime/host-arrays.js';
 
 /**
- * Arrays of one micro-batch that layers read in addition to their states: their inputs, and keys
- * and values of earlier layers.
+ * Arrays of one micro-batch that layers read in addition to the hidden states: per-layer inputs,
+ * and keys and values of earlier layers.
  */
 export class BesideStates {
-  /** Inputs of the layers; empty if the model has none. */
+  /** Per-layer inputs by layer; empty if the model has none. */
   inputs: readonly DeviceArray[] = [];
-  /** Gradients of the inputs of the layers that {@link addGradients} has seen. */
+  /** Gradients of the per-layer inputs for the layers given to {@link addGradients} so far. */
   readonly inputGradients: DeviceArray[] = [];
   readonly #config: ModelConfig;
   readonly #runtime: GraphRuntime;
-  /** `k` and `v`, and later `grad_k` and `grad_v`, of the layers whose keys are read. */
+  /**
+   * For each layer whose keys and values are read later: `k` and `v`, and once they are known
+   * `grad_k` and `grad_v`.
+   */
   readonly #keyValues = new Map<number, Record<string, DeviceArray>>();
 
   constructor(config: ModelConfig, runtime: GraphRuntime) {
@@ -24,7 +28,7 @@ export class BesideStates {
     this.#runtime = runtime;
   }
 
-  /** Returns the inputs of the graphs of a layer. */
+  /** Returns the arrays that the graphs of a layer take as additional inputs. */
   feeds(layer: number): Feeds {
     const input = this.inputs[layer];
     return {
@@ -33,14 +37,17 @@ export class BesideStates {
     };
   }
 
-  /** Adds the keys and values that a layer has made. @param made empty if no layer reads them */
+  /**
+   * Stores the keys and values that a layer has computed. @param made empty if no layer reads them
+   */
   add(layer: number, made: DeviceArrays): void {
     this.#keyValues.set(layer, { ...made });
   }
 
   /**
-   * Adds the outputs of the gradient graph of a layer, and frees the arrays that no other layer
-   * needs. Layers are added last first. Returns the gradients of the trained parameters.
+   * Processes the outputs of a layer's gradient graph, and frees the arrays that no other layer
+   * needs. Must be called for the layers in descending order. Returns the gradients of the trained
+   * parameters.
    */
   addGradients(
     layer: number,

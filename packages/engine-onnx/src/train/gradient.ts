@@ -11,12 +11,18 @@ import type {
   GraphRuntime,
 } from '../runtime/graph-runtime.js';
 
-/** A trained embedding table. Its gradient is computed for single rows. */
+/** A trained embedding table. Its gradient is computed for the rows of the input tokens only. */
 export interface LookupTable {
   readonly spec: ParameterSpec;
-  /** True if the table is also the head. The gradient of the head is a whole matrix. */
+  /**
+   * True if the output head uses the table as its weight. The gradient of the head covers the whole
+   * matrix.
+   */
   readonly tied: boolean;
-  /** Output of the gradient graph with the gradient of the rows, one for each id. */
+  /**
+   * Name of the gradient graph's output that contains the gradients of the rows, one row for each
+   * id.
+   */
   readonly output: string;
 }
 
@@ -26,7 +32,7 @@ export type SummedGradient = Pick<GradientSum, 'set' | 'take'>;
 export class GradientSum {
   readonly #runtime: GraphRuntime;
   readonly #newSet: () => ArraySet;
-  /** Parameters whose complete gradient the graph returns. */
+  /** Parameters whose gradient the graph returns as a whole array. */
   readonly #returned: readonly ParameterSpec[];
   readonly #tables: readonly LookupTable[];
   #set: ArraySet | undefined;
@@ -35,7 +41,7 @@ export class GradientSum {
   /**
    * Creates an empty sum.
    * @param specs the trained parameters
-   * @param newSet makes the set for the sum, with arbitrary content. @default a new set
+   * @param newSet creates the set for the sum, with arbitrary contents. @default a new set
    */
   constructor(
     runtime: GraphRuntime,
@@ -72,7 +78,7 @@ export class GradientSum {
   /**
    * Returns the arrays into which the graph writes the gradients of the next micro-batch, keyed by
    * output. While the sum is empty, these are the arrays of the sum itself, which saves a copy.
-   * Later the result is empty, and the runtime allocates the arrays.
+   * Otherwise the result is empty, and the runtime allocates the arrays.
    */
   outputs(): DeviceArrays {
     if (!this.#empty) return {};
@@ -80,8 +86,8 @@ export class GradientSum {
   }
 
   /**
-   * Adds the outputs of one micro-batch with input `ids`, which the graph wrote to {@link outputs}.
-   * Frees the arrays that are not part of the sum.
+   * Adds the outputs of one micro-batch with the input `ids`. The graph must have written to the
+   * arrays of {@link outputs}. Frees the arrays that are not part of the sum.
    */
   add(outputs: DeviceArrays, ids: Int32Array): void {
     if (!this.#empty)
@@ -106,8 +112,8 @@ export class GradientSum {
   }
 
   /**
-   * Adds `scale` times the gradient of the rows looked up in the table `name` if the table is
-   * trained. Frees this gradient.
+   * Adds `scale` times the gradient of the rows that were looked up in the table `name`, if this
+   * table is trained. Frees the gradient.
    */
   putLookups(name: string, found: DeviceArray | undefined, ids: Int32Array, scale = 1): void {
     if (!found) throw new InvariantError(`A graph returned no gradient of the rows of ${name}.`);

@@ -42,28 +42,31 @@ export interface TrainerOptions {
   readonly trainable?: Trainable;
   /** Memory limits. @default `trainingMemory(undefined)` */
   readonly memory?: TrainingMemory;
-  /** Delays a graph execution until the thread is free for the trainer. @default no delay */
+  /**
+   * Executes a graph when the thread is free for the trainer.
+   * @default the graph is executed immediately
+   */
   readonly turn?: <T>(run: () => Promise<T>) => Promise<T>;
   /**
-   * Executes work that uses a device, and keeps the thread from being terminated between the work's
-   * graph executions.
-   * @default a direct call
+   * Executes work that consists of several graph executions, and keeps the thread from being
+   * terminated between them.
+   * @default the work is executed directly
    */
   readonly whole?: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 /** A head of the model and its graphs. */
 export interface TrainingHead<Kind extends string> {
-  /** Number of parts in which the head is computed. */
+  /** Number of equal parts in which the head computes its positions. */
   readonly chunks: number;
   /** Builds a graph of the model with this head. @param branching see `training-graphs.ts` */
   graph(kind: Kind, exact: ExactScoring, branching: boolean): ModelRecord;
   /**
-   * True for a head over tokens. Its gradients can be computed layer by layer, from `grad_logprobs`
-   * and `grad_entropy`, and for rows that share a prompt.
+   * True if the head computes a distribution over tokens. Its gradients can be computed layer by
+   * layer, from `grad_logprobs` and `grad_entropy`, and for rows that share a prompt.
    */
   readonly isLanguageModel: boolean;
-  /** Returns the inputs other than weights, rotary tables, `ids`, `rows` and gradients. */
+  /** Returns the graph inputs other than weights, rotary tables, `ids`, `rows` and gradients. */
   inputs(arrays: MicroBatchArrays): Feeds;
 }
 
@@ -73,15 +76,15 @@ export interface TrainingHead<Kind extends string> {
 export type TokenNumbers<Name extends string = string> = Readonly<Record<Name, Float32Array>>;
 
 /**
- * Share of the memory budget for scoring, and for the head when gradients are computed layer by
- * layer. Scoring needs far less memory than gradients. A small share keeps the memory arena of the
- * forward graph small compared to that of the backward graph.
+ * Fraction of the memory budget for scoring, and for the head when gradients are computed layer by
+ * layer. Scoring needs far less memory than gradients. A small fraction keeps the forward graph's
+ * memory arena small compared to that of the backward graph.
  */
 const forwardShare = 0.25;
 
 /**
- * Trainer of a model with any head. Calls are made one at a time, as `TrainEngine` requires. Every
- * call reads the current weights; {@link step} replaces them.
+ * Trainer of a model with any head. Callers must make one call at a time, as `TrainEngine`
+ * requires. Every call reads the current weights; {@link step} replaces them.
  */
 export class GraphTrainer<Kind extends string> {
   protected readonly config: ModelConfig;
@@ -97,9 +100,9 @@ export class GraphTrainer<Kind extends string> {
   readonly #graphs: LazyGraphs;
   readonly #layerwise: LayerwiseGradients;
   #gradient: GradientSum | undefined;
-  /** Number of backward passes in the gradient. */
+  /** Number of backward passes whose gradients are in the accumulated gradient. */
   #passes = 0;
-  /** True if a failed backward pass dropped the gradient of earlier ones. */
+  /** True if a failed backward pass discarded the gradient of earlier passes. */
   #isLost = false;
   #optimizer: Optimizer | undefined;
   #counts = emptyCounts();
@@ -127,7 +130,7 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * Computes the outputs of a forward graph for every response token of `rows`.
+   * Computes outputs of a forward graph for every response token of `rows`.
    * @param count number of response tokens in all rows
    */
   protected async read<Name extends string>(
@@ -175,11 +178,12 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * Adds the gradient at the current weights. `gradients` holds the gradient of the loss with
-   * respect to each output, for every response token, by input name. Rows whose gradients are all 0
-   * are skipped. If the pass fails, drops the whole gradient, which may hold a part of the pass.
-   * @param logprobs array for the log-probabilities of rows that are not skipped, if the graph
-   * returns them. [N]
+   * Accumulates the gradient at the current weights. Skips rows whose gradients are all 0. If the
+   * pass fails, discards the whole accumulated gradient, because it may contain a part of the pass.
+   * @param gradients gradients of the loss with respect to the outputs for every response token,
+   * keyed by graph input
+   * @param logprobs array to which log-probabilities of rows that are not skipped are written, if
+   * the graph returns them. [N]
    */
   protected async accumulate(
     kind: Kind,
@@ -243,7 +247,10 @@ export class GraphTrainer<Kind extends string> {
     return this.weights.training.arrays;
   }
 
-  /** True for a language model in which every layer attends to all earlier positions. */
+  /**
+   * True for a language model in which every layer has full attention, so that rows can share a
+   * prompt.
+   */
   get #canShare(): boolean {
     const { config } = this;
     const apart = config.layerTraits?.some(({ mixer, window }) => mixer ?? window);
@@ -251,8 +258,8 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * Adds the gradient of a micro-batch, computed by one graph. If the graph returns the
-   * log-probabilities of the selected positions, returns them.
+   * Accumulates the gradient of a micro-batch, computed by one graph. Returns the log-probabilities
+   * of the selected positions, if the graph returns them.
    */
   async #addAtOnce(
     sum: GradientSum,
@@ -286,9 +293,9 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * Makes one AdamW update from the accumulated gradient, and clears the gradient. A gradient that
-   * is not finite is only cleared.
-   * @throws EngineError once, if a failed backward pass dropped the gradient of earlier passes
+   * Makes one AdamW update from the accumulated gradient, and clears the gradient. If the gradient
+   * is not finite, clears it without an update.
+   * @throws EngineError once, if a failed backward pass discarded the gradient of earlier passes
    */
   async step(options: OptimizerOptions): Promise<StepStats> {
     const {
@@ -322,7 +329,7 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * The accumulated gradient in the order of the trained parameters, for inspection; `undefined`
+   * The accumulated gradient in the order of the trained parameters, for inspection; undefined
    * before the first backward pass or step.
    */
   get gradient(): ArraySet | undefined {
@@ -330,8 +337,8 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * Current moments and step counter, not copied, for writing a checkpoint between two calls;
-   * `undefined` until a step or {@link restore} creates them.
+   * Current moments and step counter, not copied; undefined until a step or {@link restore} creates
+   * them. Used for writing a checkpoint between two calls.
    */
   get optimizer(): Optimizer | undefined {
     return this.#optimizer;
@@ -348,8 +355,8 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * Restores the `optimizer` of a checkpoint without copying it, or starts with new moments. The
-   * accumulated gradient is dropped.
+   * Restores the optimizer state of a checkpoint without copying it, or creates a new state.
+   * Discards the accumulated gradient.
    */
   restore(optimizer?: OptimizerState): void {
     this.#optimizer?.first.free();
@@ -365,8 +372,8 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * Returns the work done since the last call: padded positions and micro-batches of each kind, and
-   * rows skipped because they have no gradient.
+   * Returns counts of the work since the last call: padded positions and micro-batches of each
+   * kind, and rows that were skipped because they have no gradient.
    */
   takeStats(): Metrics {
     const { forwardTokens, forwardRuns, backwardTokens, backwardRuns, skippedRows } = this.#counts;

@@ -1,7 +1,7 @@
 /**
- * Computes gradients layer by layer. Keeps only the states between layers, computes each layer
- * again for its gradient, and computes the head for one part of the vocabulary at a time. Needs far
- * less memory than one graph for the whole model, and a third more time.
+ * Computes gradients layer by layer. Keeps only the hidden states between layers, recomputes each
+ * layer for its gradient, and computes the head for one part of the vocabulary at a time. Needs far
+ * less memory than one graph for the whole model, and takes a third more time.
  */
 import { isReadLater, layerTraits, type ModelConfig } from '../model/config.js';
 import {
@@ -46,9 +46,9 @@ export interface LayerwiseOptions {
   readonly runtime: GraphRuntime;
   /** Memory for one part of the head, in bytes. */
   readonly headBytes: number;
-  /** Adapters to train. @default no adapters; the parameters are trained */
+  /** Adapters to train. @default undefined: the parameters are trained */
   readonly adapters?: LayerAdapters;
-  /** The weights, if they are quantised. The feeds contain the same weights. */
+  /** The weights, if they are quantised. The graph inputs contain the same weights. */
   readonly base?: BlockWeights;
   readonly turn: <T>(run: () => Promise<T>) => Promise<T>;
 }
@@ -57,7 +57,10 @@ export interface LayerwiseOptions {
 export interface LayerwiseBatch {
   readonly arrays: MicroBatchArrays;
   readonly time: number;
-  /** Inputs: parameters, adapters, rotary tables and the positions of branches. */
+  /**
+   * Graph inputs: parameters, adapters, rotary tables and, for rows that share a prompt,
+   * `positions` and `branches`.
+   */
   readonly feeds: Feeds;
   /** dL/dlogprob of the selected positions. [R, 1] */
   readonly gradLogprobs: HostArray;
@@ -102,9 +105,9 @@ export class LayerwiseGradients {
   }
 
   /**
-   * Adds the gradients of all layers to `sum`. Returns the gradient of the states before the first
-   * layer.
-   * @param states input states of each layer; freed, like `last` and the arrays of `beside`
+   * Adds the gradients of all layers to `sum`. Returns the gradient of the hidden states before the
+   * first layer.
+   * @param states input states of each layer; freed, as are `last` and the arrays of `beside`
    */
   async #layers(
     sum: GradientSum,
@@ -142,8 +145,8 @@ export class LayerwiseGradients {
   }
 
   /**
-   * Looks up rows of an embedding table. Rows of the embedding matrix are scaled as the first layer
-   * reads them.
+   * Looks up rows of an embedding table. Rows of the embedding matrix are multiplied by the model's
+   * embedding scale.
    */
   #rows({ arrays, time, feeds }: LayerwiseBatch, table: string): DeviceArray {
     const { config, runtime, base } = this.#options;
@@ -172,7 +175,7 @@ export class LayerwiseGradients {
   /**
    * Adds the gradients of the parameters that compute the per-layer inputs to `sum`, and the
    * gradient of the embeddings to `gradient`.
-   * @param inputGradients gradients of the inputs, in the order of the layers; freed
+   * @param inputGradients gradients of the per-layer inputs, by layer; freed
    */
   async #layerInputsGradient(
     sum: GradientSum,
@@ -197,7 +200,7 @@ export class LayerwiseGradients {
 
   /**
    * Adds the gradients of the head to `sum` and frees the states. Returns the gradient of the
-   * states after the last layer, and the log-probabilities of the targets [R].
+   * hidden states after the last layer, and the log-probabilities of the targets [R].
    */
   async #head(
     sum: GradientSum,
@@ -298,7 +301,7 @@ export class LayerwiseGradients {
     return this.#run(name, () => graph(config, first, options), named);
   }
 
-  /** Converts the name of a parameter in a shared graph to its name in `layer`. */
+  /** Returns the name in `layer` of a parameter that has another layer's name in a shared graph. */
   #named(layer: number, name: string): string {
     const model = layerPrefix(this.#sharing(layer));
     return layerPrefix(layer) + name.slice(model.length);
@@ -357,11 +360,11 @@ function targetsIn(part: Part, { targets }: MicroBatchArrays, gradLogprobs: Host
   };
 }
 
-/** Sums of one part, in the order of {@link totalNames}. [R] each */
+/** Sums over one part of the vocabulary, in the order of {@link totalNames}. [R] each */
 type Totals = readonly [Float32Array, Float32Array, Float32Array, Float32Array];
 const totalNames = ['largest', 'sum', 'dot', 'target'];
 
-/** Running sums over the vocabulary. The logits are added one part of the vocabulary at a time. */
+/** Running sums over the vocabulary, one part of the vocabulary at a time. */
 class LogitTotals {
   readonly #largest: Float64Array;
   /** Sum of e^(l - largest). */

@@ -18,7 +18,7 @@ import { chunkLength } from '../onnx/ops/gated-delta-gradient.js';
 export const defaultMemoryBudget = 384 * 2 ** 20;
 
 /**
- * Share of the machine's memory that one graph for the whole model may take if no budget is set.
+ * Fraction of the machine's memory that one graph for the whole model may use if no budget is set.
  */
 const machineShare = 1 / 8;
 /**
@@ -27,7 +27,7 @@ const machineShare = 1 / 8;
  */
 const timesBudget = 2;
 
-/** Sizes in bytes. */
+/** Memory limits in bytes. */
 export interface TrainingMemory {
   /** Memory for the activations of one micro-batch. */
   readonly budget: number;
@@ -35,7 +35,7 @@ export interface TrainingMemory {
    * Maximum memory for one graph of the whole model, including activations and returned gradients.
    * Up to this maximum, micro-batches may exceed `budget`. If the graph needs more than the
    * maximum, {@link timesBudget} applies.
-   * @default `budget` as the limit of every micro-batch
+   * @default undefined: every micro-batch is limited to `budget`
    */
   readonly wholeModel?: number;
 }
@@ -56,16 +56,16 @@ export function trainingMemory(budget: number | undefined): TrainingMemory {
 export const mostOfBudget = ({ budget }: TrainingMemory): number => timesBudget * budget;
 
 const bytes = 4;
-/** Maximum size in bytes of the head's arrays that exist at the same time. */
+/** Maximum total size in bytes of the head's arrays that exist at the same time. */
 const headBudget = 256 * 2 ** 20;
 /**
- * Number of arrays of width V alive at the same time in a part of the head: log-probabilities,
+ * Number of arrays of width V that exist at the same time in a part of the head: log-probabilities,
  * probabilities, gradients.
  */
 const headArrays = 3;
 /**
- * Counterpart of {@link headArrays} for capped logits. The capped logits and their slope are two
- * additional arrays.
+ * Number of arrays as in {@link headArrays} if the model caps logits: the capped logits and their
+ * slope are two additional arrays.
  */
 const cappedHeadArrays = 5;
 /** Number of scored positions that should fit into one micro-batch of the head. */
@@ -84,8 +84,8 @@ export function headChunks(config: ModelConfig): number {
 }
 
 /**
- * Returns the number of values between the matrices of the feed-forward block of a layer. The values
- * of experts are added up.
+ * Returns the number of intermediate values per position in a layer's feed-forward block. With
+ * experts, returns the total of all experts.
  */
 function feedForwardWidth(config: ModelConfig, layer: number): number {
   const { experts, hiddenSize } = config;
@@ -94,7 +94,9 @@ function feedForwardWidth(config: ModelConfig, layer: number): number {
   return Math.max(intermediateSize, routed);
 }
 
-/** Returns the number of values that each layer keeps per position. */
+/**
+ * Returns, for each layer, the number of values per position that are kept for the backward pass.
+ */
 const keptByLayer = (config: ModelConfig, time: number): readonly number[] =>
   Array.from({ length: config.layers }, (_, layer) => {
     const { mixer = 'attention' } = layerTraits(config, layer);
@@ -104,7 +106,7 @@ const keptByLayer = (config: ModelConfig, time: number): readonly number[] =>
     return 4 * hiddenSize + mixed + 3 * feedForwardWidth(config, layer) + input;
   });
 
-/** Returns the maximum number of values that a layer keeps per position for its backward pass. */
+/** Returns the largest number of values per position that any layer keeps for its backward pass. */
 export const keptPerLayer = (config: ModelConfig, time: number): number =>
   Math.max(...keptByLayer(config, time));
 
@@ -127,8 +129,8 @@ function attentionKept(config: ModelConfig, time: number, layer: number): number
 }
 
 /**
- * Returns the number of values of a gated delta layer: those before and after the convolution, its
- * activation and norms, then result, norm, gate and product.
+ * Returns the number of values per position that a gated delta layer keeps: before and after the
+ * convolution, its activation and norms, then result, norm, gate and product.
  */
 function deltaKept(config: ModelConfig): number {
   const { valueHeads, valueDim } = deltaShape(config);
@@ -136,12 +138,12 @@ function deltaKept(config: ModelConfig): number {
 }
 
 /**
- * Returns the number of values of a convolution layer: the three parts of the projection, the
- * product before the convolution, its result, and the gated result.
+ * Returns the number of values per position that a convolution layer keeps: the three parts of the
+ * projection, the product before the convolution, its result, and the gated result.
  */
 const convolutionKept = ({ hiddenSize }: ModelConfig): number => 6 * hiddenSize;
 
-/** Number of values kept per position between the norms of a layer, by mixer. */
+/** Number of values per position that each mixer keeps between the norms of a layer. */
 const kept: Readonly<Record<Mixer, (config: ModelConfig, time: number, layer: number) => number>> =
   {
     attention: attentionKept,
@@ -192,16 +194,16 @@ export function backwardCost(config: ModelConfig): MemoryCost {
 }
 
 /**
- * Returns the size of the returned gradients in bytes. They exist twice: inside the runtime and as
- * its outputs.
+ * Returns the size of the returned gradients in bytes. Each gradient is in memory twice: inside the
+ * runtime and as an output.
  */
 export function gradientBytes(specs: readonly ParameterSpec[]): number {
   return 2 * bytes * specs.reduce((sum, { size }) => sum + size, 0);
 }
 
 /**
- * Estimates the memory of a backward pass layer by layer, which holds the states between layers and
- * the activations of one layer.
+ * Estimates the memory of a backward pass that computes layer by layer, and holds the states
+ * between layers and the activations of one layer.
  */
 export function layerwiseCost(config: ModelConfig): MemoryCost {
   return (rows, time, picked) =>

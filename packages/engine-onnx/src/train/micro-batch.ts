@@ -1,4 +1,6 @@
-/** Packs rows into micro-batches within a memory budget, and makes the arrays of a micro-batch. */
+/**
+ * Packs rows into micro-batches within a memory budget, and creates the arrays of a micro-batch.
+ */
 import type { Row } from './rows.js';
 import { ungrouped, type PromptGroup } from './prompt-groups.js';
 import type { MemoryCost } from './memory.js';
@@ -9,8 +11,8 @@ export interface MicroBatch {
   /** Rows of the groups, one group after another. */
   readonly rows: readonly Row[];
   /**
-   * Padded length of the inputs, which are the tokens without the last one. At least 2, see {@link
-   * toArrays}.
+   * Padded number of inputs per group. The inputs of a row are its tokens without the last one. At
+   * least 2, see {@link toArrays}.
    */
   readonly time: number;
   /** Number of response tokens in all rows. */
@@ -18,8 +20,8 @@ export interface MicroBatch {
 }
 
 /**
- * Groups shorter than this share of the longest group start a new micro-batch, unless the current
- * micro-batch is still small.
+ * A group shorter than this fraction of the longest group starts a new micro-batch, unless the
+ * current micro-batch is still small.
  */
 const shortestShare = 0.5;
 const smallBatchPositions = 1024;
@@ -36,10 +38,10 @@ export const planMicroBatches = (
 
 /**
  * Packs groups into few micro-batches within the budget. Longer groups come first, and groups of
- * equal length in the order of the batch. The micro-batches are then balanced: the budget is
- * reduced by {@link balanceRounds} bisections as far as the number of micro-batches stays the same.
- * A group that exceeds the budget gets its own micro-batch. The result depends only on the
- * arguments, never on time or memory in use.
+ * equal length keep the order of the batch. Then balances the micro-batches: searches, with {@link
+ * balanceRounds} bisections, for the smallest budget that needs no more micro-batches. A group that
+ * exceeds the budget gets its own micro-batch. The result depends only on the arguments, never on
+ * time or memory in use.
  */
 export function planGroups(
   groups: readonly PromptGroup[],
@@ -95,20 +97,24 @@ export interface MicroBatchArrays {
   readonly inverseTemperature: Float32Array;
   readonly spread: Int32Array;
   /**
-   * Position and row of each input; set only if a group has several rows. Rows are numbered from 1,
-   * and 0 marks shared inputs.
+   * Position and row of each input; set only if a group has several rows. Rows are numbered from 1.
+   * Shared inputs have number 0.
    */
   readonly branching?: { readonly positions: BigInt64Array; readonly branches: Int32Array };
-  /** Number R of selected positions including padding, a multiple of the head's parts. */
+  /**
+   * Number R of selected positions including padding; a multiple of the number of parts of the
+   * head.
+   */
   readonly padded: number;
 }
 
 /**
- * Makes the arrays of a micro-batch. The selected positions of all rows come one row after another,
- * followed by at least one padding row with gradient 0. In `spread`, positions that are not
- * selected refer to the last padding row. Inputs have at least 2 positions per row, because the
- * matrix-vector kernel for a single position rounds differently. Fewer than `leastRows` positions
- * might also round differently, both in the inputs and in a part of the head, so both are padded.
+ * Creates the arrays of a micro-batch. The selected positions of all rows come one row after
+ * another, followed by at least one padding row with gradient 0. In `spread`, positions that are
+ * not selected refer to the last padding row. Inputs are padded to at least 2 positions per row,
+ * because the matrix-vector kernel for a single position rounds differently. Inputs and parts of
+ * the head are also padded to at least `leastRows` positions, because fewer might be rounded
+ * differently.
  */
 export function toArrays(batch: MicroBatch, chunks: number, leastRows = 2): MicroBatchArrays {
   const { time } = batch;
@@ -154,8 +160,8 @@ function branchesOf({ groups, time }: MicroBatch, size: number) {
 }
 
 /**
- * Copies the values of the selected positions from a batch-wide array into the order of
- * {@link toArrays}, with 0 in padding. [R]
+ * Copies the values at selected positions from an array for the whole batch into the order of
+ * {@link toArrays}. Padding is 0. [R]
  */
 export function gatherPicked(
   batch: MicroBatch,
@@ -171,7 +177,7 @@ export function gatherPicked(
   return out;
 }
 
-/** Copies the values of the selected positions back to their places in a batch-wide array. */
+/** Copies values in the order of {@link toArrays} back to an array for the whole batch. */
 export function scatterPicked(batch: MicroBatch, picked: Float32Array, into: Float32Array): void {
   let at = 0;
   for (const row of batch.rows) {

@@ -4,7 +4,7 @@ import type { GraphRuntime } from '../runtime/graph-runtime.js';
 import { sharedNumbers } from '../runtime/shared-numbers.js';
 import type { Optimizer, OptimizerState } from './adamw.js';
 
-/** A tensor of the optimizer, which is a view of the moments. */
+/** A tensor of the optimizer state: a view of a part of the moments. */
 export interface MomentTensor {
   /** `exp_avg.<parameter>` or `exp_avg_sq.<parameter>`, which are torch's names for the moments. */
   readonly name: string;
@@ -24,8 +24,8 @@ export function momentTensors(
 }
 
 /**
- * Creates an optimizer state whose moments are 0. They can be set through the views of
- * {@link momentTensors}.
+ * Creates an optimizer state with zero moments, which can be written through the views of {@link
+ * momentTensors}.
  */
 export function blankOptimizer(specs: readonly ParameterSpec[], step: number): OptimizerState {
   const size = specs.reduce((sum, spec) => sum + spec.size, 0);

@@ -1,6 +1,6 @@
 /**
- * Plans the gradients of a batch: whether one graph computes the whole model or gradients are
- * computed layer by layer, and in which micro-batches.
+ * Plans the gradient computation for a batch: the micro-batches, and whether one graph computes the
+ * whole model or gradients are computed layer by layer.
  */
 import type { ModelConfig } from '../model/config.js';
 import type { ParameterSpec } from '../model/parameters.js';
@@ -25,7 +25,7 @@ export interface GradientPlanOptions {
   readonly config: ModelConfig;
   /** The trained parameters. */
   readonly specs: readonly ParameterSpec[];
-  /** True if `specs` are those of adapters. */
+  /** True if `specs` are parameters of adapters. */
   readonly adapters: boolean;
   readonly memory: TrainingMemory;
   /** True if rows with the same prompt may be computed together. @default false */
@@ -37,15 +37,16 @@ export interface GradientPlanOptions {
 }
 
 /**
- * Minimum numbers of positions per micro-batch with which adding up gradients costs little compared
- * to computing them: for the whole model, and for adapters, whose gradients are small.
+ * Minimum numbers of positions per micro-batch, for the whole model and for adapters. With this
+ * many positions, accumulating gradients costs little compared to computing them. Adapters need
+ * fewer, because their gradients are small.
  */
 const [leastPositions, leastPositionsOfAdapters] = [1024, 256];
 
 /**
- * Plans one graph for the whole model wherever memory allows, unless `mustSplit`. Computing layer
- * by layer repeats the forward pass, which adds a third to the arithmetic. The plan depends only on
- * the arguments.
+ * Plans the gradient computation for rows. Prefers one graph for the whole model if memory allows
+ * and `mustSplit` is not set. Computing layer by layer repeats the forward pass, which adds a third
+ * to the arithmetic. The plan depends only on the arguments.
  */
 export function planGradients(rows: readonly Row[], options: GradientPlanOptions): GradientPlan {
   const { config, specs, adapters, memory, canShare, canSplit, mustSplit = false } = options;
@@ -76,7 +77,10 @@ export function planGradients(rows: readonly Row[], options: GradientPlanOptions
 const largest = (plan: readonly MicroBatch[], cost: MemoryCost): number =>
   Math.max(...plan.map((micro) => cost(micro.groups.length, micro.time, micro.picked)));
 
-/** Returns the cost of a micro-batch of the longest groups with at least `least` positions. */
+/**
+ * Returns the memory of a micro-batch that has at least `least` positions and consists of groups as
+ * long as the longest.
+ */
 function costOfPositions(least: number, groups: readonly PromptGroup[], cost: MemoryCost): number {
   const length = Math.max(2, ...groups.map((group) => group.length));
   const count = Math.max(...groups.map((group) => group.count));

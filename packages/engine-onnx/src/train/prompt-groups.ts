@@ -9,9 +9,9 @@ import type { Row } from './rows.js';
 
 export interface PromptGroup {
   readonly rows: readonly Row[];
-  /** Index, for each row, of the first input that predicts a response token. */
+  /** For each row, the index of the first input that predicts one of its response tokens. */
   readonly starts: readonly number[];
-  /** Number of inputs that all rows see; 0 for a single row. */
+  /** Number of inputs that all rows of the group share; 0 for a single row. */
   readonly shared: number;
   /** Number of inputs: the shared inputs, and for each row its other tokens except the last. */
   readonly length: number;
@@ -25,8 +25,8 @@ export function ungrouped(row: Row): PromptGroup {
 }
 
 /**
- * Groups rows that share their prompt except for its last token, which predicts the first response
- * token of each row.
+ * Combines rows with the same prompt into one group. The rows share all prompt tokens except the
+ * last, because its output predicts the first response token of each row.
  */
 function grouped(rows: readonly Row[]): PromptGroup {
   const shared = (rows[0]?.promptLength ?? 1) - 1;
@@ -43,10 +43,10 @@ export interface PromptGroupOptions {
 }
 
 /**
- * Divides the rows of each prompt into groups of the cheapest size. Each group fits the budget or
- * needs no more memory than the longest row. Rows stay separate unless grouping saves a third of
- * the work, because wider attention is more expensive than estimated. Rows of small models and rows
- * with prompts of one token are never grouped.
+ * Divides the rows with the same prompt into groups of the cheapest size. Each group fits the
+ * budget or needs no more memory than the longest row. Rows stay separate unless grouping saves a
+ * third of the work, because wider attention is more expensive than estimated. Rows of small models
+ * and rows with prompts of one token are never grouped.
  */
 export function promptGroups(
   rows: readonly Row[],
@@ -76,8 +76,8 @@ export function promptGroups(
 
 const mostOfSingle = 2 / 3;
 /**
- * Minimum number of operations per position in a layer. With fewer operations, calls take more time
- * than arithmetic.
+ * Minimum number of operations per position in a layer for which grouping is worthwhile. With fewer
+ * operations, starting operators takes more time than their arithmetic.
  */
 const leastOperations = 1e6;
 
@@ -89,13 +89,14 @@ const groupsOfSize = (rows: readonly Row[], size: number): readonly PromptGroup[
     grouped(rows.slice(i * size, (i + 1) * size)),
   );
 
-/** Number of floating-point operations that take as long as reading and writing one number. */
+/** Number of floating-point operations that take as long as reading and writing one value. */
 const operationsPerValue = 60;
 /** Number of arrays of attention scores that a layer and its gradient write. */
 const scoreArrays = 10;
 
 /**
- * Estimates the operations for the gradients of one layer: per position, and per visible position.
+ * Estimates the number of operations for the gradients of one layer: per position, and per pair of
+ * a query and a visible position.
  */
 function operationsOf(config: ModelConfig) {
   const { layers, heads, headDim, hiddenSize, vocabSize } = config;

@@ -1,6 +1,6 @@
 /**
- * The rows of a batch for the trainer: validated, numbered, and with their offsets in per-token
- * arrays.
+ * Prepares the rows of a batch for the trainer: validates and numbers them, and computes their
+ * offsets in per-token arrays.
  */
 import { EngineError } from '@trinity-rft/core';
 import type { TokenBatch, TokenRow } from '@trinity-rft/core/engine';

@@ -15,15 +15,17 @@ import type { Feeds } from '../runtime/graph-runtime.js';
 import { planUpdate, type AdamWOptions, type Optimizer } from './adamw.js';
 import { GradientSum, type SummedGradient } from './gradient.js';
 
-/** Frozen weights, block-quantised to integers. The feeds contain the same weights. */
+/**
+ * Frozen weights that are block-quantised to integers. The graph inputs contain the same weights.
+ */
 export interface BlockWeights {
-  /** Formats of the block-quantised matrices, by matrix name. */
+  /** Formats of the block-quantised matrices, keyed by matrix name. */
   readonly formats: BlockFormats;
-  /** Returns rows of an embedding table, one after another. */
+  /** Returns the rows of an embedding table for the given ids, one after another. */
   embed(ids: Int32Array, table: string): Float32Array;
   /**
-   * Returns the rows from `start` up to, but not including, `end` of a matrix as inputs of a graph,
-   * under the name `as`.
+   * Returns the rows of a matrix from `start` up to, but not including, `end`, as graph inputs for
+   * a matrix named `as`.
    */
   part(name: string, as: string, start: number, end: number): Feeds;
 }
@@ -53,9 +55,9 @@ type ScoreRows = <Name extends string>(
 export interface Trainable {
   /** The trained parameters, in the order of the gradient and the moments. */
   readonly specs: readonly ParameterSpec[];
-  /** Current inputs of the gradient graph in addition to the training weights. */
+  /** Current inputs that the gradient graph takes in addition to the training weights. */
   readonly feeds: Feeds;
-  /** The adapters, if they are trained instead of the parameters. */
+  /** The adapters, if adapters are trained instead of the parameters. */
   readonly adapters?: LayerAdapters;
   /** Weights and scoring function; present if adapters are trained on top of quantised weights. */
   readonly quantized?: { readonly base: BlockWeights; readonly score: ScoreRows };
@@ -65,12 +67,12 @@ export interface Trainable {
   newGradient(): GradientSum;
   /**
    * Makes one optimizer update, which replaces the training weights. The gradient and the moments
-   * are laid out as in {@link specs}. The gradient may be overwritten.
+   * must have the layout of {@link specs}. The gradient may be overwritten.
    */
   update(gradient: SummedGradient, state: Optimizer, options: AdamWOptions): Promise<void>;
 }
 
-/** Returns all parameters of a model as its trained weights. */
+/** Returns a {@link Trainable} that trains all parameters of a model. */
 export function allParameters(config: ModelConfig, weights: WeightBuffers): Trainable {
   const specs = parameterSpecs(config);
   const tables = specs

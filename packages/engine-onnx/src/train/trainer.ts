@@ -1,6 +1,6 @@
 /**
  * The trainer of the embedded engine, which computes scores and gradients and makes optimizer
- * steps. It runs in a worker thread, because its sessions block the thread.
+ * steps. It runs in a worker thread, because executing a graph blocks the thread.
  */
 import type {
   ForwardOptions,
@@ -25,7 +25,7 @@ type GraphKind =
   | 'backward+logprobs'
   | 'backward+entropy';
 
-/** Trainer of a language model. Calls are made one at a time, as `TrainEngine` requires. */
+/** Trainer of a language model. Callers must make one call at a time, as `TrainEngine` requires. */
 export class OnnxTrainer extends GraphTrainer<GraphKind> {
   /** True if the gradient graphs return the same log-probabilities as the scoring graph. */
   readonly #hasOneForward: boolean;
@@ -62,9 +62,9 @@ export class OnnxTrainer extends GraphTrainer<GraphKind> {
   }
 
   /**
-   * Does the work of {@link forward} and {@link backward} at once, for gradients that do not depend
-   * on the log-probabilities. Rows without a gradient are only scored. With quantised weights, all
-   * rows are also scored separately.
+   * Combines {@link forward} and {@link backward} in one pass, for gradients that do not depend on
+   * the log-probabilities. Rows without a gradient are only scored. With quantised weights, all
+   * rows are scored separately as well.
    * @throws EngineError like both methods; a gradient may already have been added
    */
   async forwardBackward(batch: TokenBatch, gradients: Float32Array): Promise<ForwardPass> {
@@ -82,7 +82,7 @@ export class OnnxTrainer extends GraphTrainer<GraphKind> {
   }
 
   /**
-   * Computes log-probabilities with the given weights. The caller checks whether they are finite.
+   * Computes log-probabilities with the given weights. The caller must check that they are finite.
    */
   async score(
     batch: TokenBatch,
@@ -97,8 +97,8 @@ export class OnnxTrainer extends GraphTrainer<GraphKind> {
   }
 
   /**
-   * Adds the gradient of sum(gradients * outputs) at the current weights. Rows whose gradients are
-   * all 0 are skipped.
+   * Accumulates the gradient of sum(gradients * outputs) with respect to the current weights. Skips
+   * rows whose gradients are all 0.
    * @throws EngineError naming the row when a gradient is not finite; in this case nothing is added
    */
   async backward(pass: ForwardPass, gradients: TokenGradients): Promise<void> {
@@ -126,8 +126,8 @@ const forwardNames = {
 } as const;
 
 /**
- * Selects the smallest graph with the requested outputs. Returns its kind and the names of these
- * outputs.
+ * Selects the smallest graph that computes the requested outputs. Returns its kind and the names of
+ * these outputs.
  */
 function forwardKind({ entropy = false, necs = false }: ForwardOptions) {
   const kind: GraphKind = necs ? 'forward+entropy+necs' : entropy ? 'forward+entropy' : 'forward';

@@ -33,13 +33,13 @@ import { project, type Attention, type Recurrence, type Trunk } from '../model/t
 /** Name of the batch dimension, from which transformers.js derives the size of an empty cache. */
 const batch = 'batch_size';
 
-/** Weights of a model in one number format, inside a graph. */
+/** Weights of a model as constants of a graph, all in one data type. */
 export interface StoredWeights extends Pick<Trunk, 'parameters' | 'products' | 'tables'> {
   /** Looks up rows of the embedding matrix. `ids` int64 [B, S] -> f32 [B, S, d] */
   readonly embed: (ids: Value) => Value;
 }
 
-/** Returns an ONNX file in parts. @param store puts the weights into the graph */
+/** Returns an ONNX file in parts. @param store adds the weights to the graph */
 export async function transformersGraph(
   config: ModelConfig,
   store: (graph: Graph) => Promise<StoredWeights>,
@@ -68,8 +68,8 @@ export async function transformersGraph(
 }
 
 /**
- * Makes a recurrence over cached states. Mixers read padding, which precedes a sequence, as zeros,
- * like the positions before the start of a row.
+ * Creates a recurrence that reads and writes cached states. Padding comes before a sequence. Its
+ * inputs are set to 0, so it has the same effect as the positions before the start of a row.
  */
 function cachedRecurrence(graph: Graph, config: ModelConfig, mask: Value): Recurrence {
   const shapes = new Map(rowStates(config).map(({ name, shape }) => [name, shape]));

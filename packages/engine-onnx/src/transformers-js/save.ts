@@ -15,25 +15,30 @@ import { transformersGraph } from './graph.js';
 import { storeWeights, type TransformersDtype } from './stored-weights.js';
 
 export interface SaveTransformersOptions {
-  /** Model folder, checkpoint (adapters are merged in) or GGUF file. */
+  /**
+   * Model folder, checkpoint or GGUF file. Adapters of a checkpoint are merged into its weights.
+   */
   readonly from: string;
-  /** Folder to create. It must be empty if it exists. The folder appears when it is complete. */
+  /**
+   * Folder to create. If it exists, it must be empty. The folder appears only once it is complete.
+   */
   readonly to: string;
-  /** Number formats, at least one. Each format gets a model file. */
+  /** Data types of the weights, at least one. Each data type gets a separate model file. */
   readonly dtypes: readonly TransformersDtype[];
   /**
-   * Maximum size in bytes of the weights in the model file. More weights are put into files next to
-   * it, each of at most this size, except that a tensor is never divided.
+   * Maximum size in bytes of the weights in the model file. If the weights are larger, they are
+   * stored in files next to it. Each of these files has at most this size unless it contains a
+   * single larger tensor.
    * @default 1.9e9
    */
   readonly mostBytesInFile?: number;
-  /** Signal that stops the export between two tensors. Partial output is then removed. */
+  /** Signal that aborts the export between two tensors. Partial output is then removed. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * File that transformers.js loads for each number format, and the maximum size of a weight in that
- * format, in bytes.
+ * For each data type, the file that transformers.js loads and the maximum number of bytes per
+ * weight.
  */
 const formats: Readonly<
   Record<TransformersDtype, { readonly file: string; readonly bytes: number }>
@@ -50,10 +55,10 @@ const mostInFile = 1.9e9;
 
 /**
  * Writes a folder for transformers.js. During the export, all weights are in memory as float32.
- * They are in memory a second time in the written number format, unless that format is float32 or
- * the weights go into files next to the model.
- * @throws ConfigError for an unknown number format and when `to` holds files, CheckpointError when
- * the model cannot be read, or a weight is too large for `fp16`; the reason of `signal`
+ * They are in memory a second time in the target data type, unless this is float32 or the weights
+ * are stored in files next to the model.
+ * @throws ConfigError for an unknown data type or if `to` contains files, CheckpointError when the
+ * model cannot be read, or a weight is too large for `fp16`; the reason of `signal`
  */
 export async function saveTransformersJs(options: SaveTransformersOptions): Promise<void> {
   const { from, to, dtypes, mostBytesInFile = mostInFile, signal } = options;
@@ -132,8 +137,8 @@ async function writeModel(
 }
 
 /**
- * Returns the files that transformers.js loads and that some models lack: settings of the
- * tokenizer, and the special tokens for generation.
+ * Returns files that transformers.js loads and that some models lack: the tokenizer's settings, and
+ * the special tokens for generation.
  */
 const madeFiles = ({
   bosTokenId,
@@ -149,9 +154,9 @@ const madeFiles = ({
 });
 
 /**
- * Returns the config.json. It contains the sizes from which transformers.js makes an empty cache,
- * which the configs of some families lack. Existing settings for transformers.js concern other
- * files, so they are replaced.
+ * Returns the config.json. Adds the sizes from which transformers.js creates an empty cache,
+ * because the configs of some families lack them. Replaces existing settings for transformers.js,
+ * because they describe other files.
  */
 function configOf(
   { config, configText }: Pick<ModelFolder, 'config' | 'configText'>,

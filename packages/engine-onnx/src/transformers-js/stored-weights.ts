@@ -1,4 +1,7 @@
-/** Weights of a model as constants of a graph, in each number format that transformers.js loads. */
+/**
+ * Stores the weights of a model as constants of a graph, in each data type that transformers.js
+ * loads.
+ */
 import type { Graph, Value } from '../onnx/graph/graph.js';
 import type { Place } from '../onnx/external-files.js';
 import type { DataType } from '../onnx/graph/record.js';
@@ -27,7 +30,7 @@ import { assertFits } from '../storage/shards.js';
 import type { StoredWeights } from './graph.js';
 
 /**
- * Number format of the weights. `fp16` is stored in 16 bits and computed in float32. `q8` stores
+ * Data type of the weights. `fp16` is stored in 16 bits and computed in float32. `q8` stores
  * matrices in blocks of 32 integers of 8 bits, with a scale per block, and multiplies integers.
  */
 export type TransformersDtype = 'fp32' | 'fp16' | 'q8';
@@ -42,7 +45,7 @@ interface Stored {
 
 /**
  * Stores the weights as constants of the graph.
- * @throws CheckpointError when a weight is too large for the format
+ * @throws CheckpointError when a weight is too large for the data type
  */
 export async function storeWeights(
   dtype: TransformersDtype,
@@ -66,7 +69,7 @@ const numbersOf = ({ weights }: Stored, { offset, size }: ParameterSpec): Float3
   weights.subarray(offset, offset + size);
 
 /**
- * Stores rotary tables for every position of the model plus one, because some families count
+ * Stores rotary tables for one position more than the model supports, because some families count
  * positions from 1.
  */
 async function storeTables(stored: Stored): Promise<RopeInputs> {
@@ -84,7 +87,7 @@ async function storeTables(stored: Stored): Promise<RopeInputs> {
 }
 
 /**
- * Stores weights as `fp32` or `fp16`. Vectors stay in float32, because they are few and norms are
+ * Stores weights as `fp32` or `fp16`. Vectors stay in float32, because they are small and norms are
  * sensitive to rounding.
  */
 async function plain(

@@ -1,6 +1,6 @@
 /**
- * The critic inside its thread. Handles the calls of its protocol with a model folder, weights and
- * a trainer.
+ * The critic inside its thread. Handles the protocol's calls with a model folder, weights and a
+ * trainer.
  */
 import type { Handlers } from '@trinity-rft/core/worker-link';
 import pLimit from 'p-limit';

@@ -1,6 +1,6 @@
 /**
- * The part of the engine inside one thread. Handles the calls of the protocol with a model, a
- * trainer and a sampler.
+ * The part of the engine inside one thread. Handles the protocol's calls with a model, a trainer
+ * and a sampler.
  */
 import type { Metrics, TrinityError } from '@trinity-rft/core';
 import type { OptimizerOptions, StepStats } from '@trinity-rft/core/engine';
@@ -40,10 +40,11 @@ export class EngineCore {
   /** Executes calls of the trainer one at a time, in order. */
   readonly #train = pLimit(1);
   /**
-   * Executes work on a device, and keeps the thread from being terminated between the work's calls.
+   * Executes work that consists of several runtime calls, and keeps the thread from being
+   * terminated between them.
    */
   readonly #whole: typeof workThroughGate;
-  /** Processor time of the process when statistics were last taken. */
+  /** Processor time of the process when it was last reported. */
   #processorAt = process.cpuUsage();
 
   private constructor(
@@ -123,8 +124,8 @@ export class EngineCore {
   }
 
   /**
-   * Rejects open calls of the sampler with `error`, waits for the work in progress, and frees all
-   * memory.
+   * Rejects open calls of the sampler with `error`, waits for work in progress to end, and frees
+   * all memory.
    */
   async close(error: TrinityError): Promise<void> {
     await this.#sampling.stop(error);
@@ -175,16 +176,16 @@ export class EngineCore {
 
   /**
    * Executes a call of the trainer and keeps the thread from being terminated during the call. Not
-   * used for scores and gradients, which may take longer than an exiting process waits. Each of
-   * their micro-batches is protected instead.
+   * used for scores and gradients, which may take longer than an exiting process waits. For these,
+   * each micro-batch is protected instead.
    */
   #trainWhole<T>(work: () => Promise<T>): Promise<T> {
     return this.#train(() => this.#whole(work));
   }
 
   /**
-   * Makes an optimizer step. With `interactive`, also merges the weights immediately, so that later
-   * requests do not wait for the merge.
+   * Makes an optimizer step. With `interactive`, also merges the adapters immediately, so that
+   * later requests do not wait for the merge.
    */
   async #step(options: OptimizerOptions): Promise<StepStats> {
     const stats = await this.#trainer.step(options);
@@ -242,7 +243,7 @@ const onnxRuntime = ({ threads }: WorkerOptions, sampler: SamplerThreads): OnnxR
   new OnnxRuntime({ threads: { train: threads, sample: sampler.threads } });
 
 /**
- * Makes the model of a thread that only samples. Its weights are 0 until the thread receives the
+ * Creates the model of a thread that only samples. Its weights are 0 until the thread receives the
  * actual weights.
  */
 function blankModel(config: ModelConfig): ModelFolder {

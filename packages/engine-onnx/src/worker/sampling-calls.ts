@@ -35,22 +35,24 @@ export interface SamplingParts {
   readonly options: Pick<WorkerOptions, 'tokenBytes' | 'maxBatchSize' | 'memory'>;
   readonly threads: SamplerThreads;
   readonly weights: WeightBuffers;
-  /** The sampler's graphs; undefined for graphs with the weights as inputs. */
+  /**
+   * The sampler's graphs. If undefined, the sampler creates graphs that take the weights as inputs.
+   */
   readonly kernels: SamplerKernels | undefined;
-  /** Reads the weights of a checkpoint. */
+  /** Loads the weights of a checkpoint folder. */
   readonly load: (directory: string) => Promise<Float32Array>;
   /** Computes scores; see `ScorerOptions`. */
   readonly read: ScorerOptions['read'];
-  /** Waits until the thread is free for the sampler. */
+  /** Executes an iteration of the sampler when the thread is free for it. */
   readonly turn: NonNullable<SchedulerOptions['turn']>;
   /**
-   * Executes work that uses a device, and keeps the thread from being terminated between the work's
-   * graph executions.
+   * Executes work that consists of several graph executions, and keeps the thread from being
+   * terminated between them.
    */
   readonly whole: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/** A request whose caller can stop waiting. */
+/** A request that can be cancelled. */
 interface Ticket<T> {
   readonly result: Promise<T>;
   cancel(error: TrinityError): void;
@@ -121,10 +123,10 @@ export class SamplingCalls {
   }
 
   /**
-   * Returns a function that gets the weights of a source. For published weights, these are the
+   * Returns a function that obtains the weights of a source. For published weights, these are the
    * weights published now, even if newer weights are published while earlier requests finish. If
-   * the published weights are not written yet and are not copied to other threads, the sampler
-   * first releases its current weights, so that no second set is needed.
+   * the published weights still have to be computed and are not copied to other threads, the
+   * sampler first releases its current weights, so that no second set is needed.
    */
   #weightsOf(
     source: Exclude<SamplerWeightSource, { kind: 'initial' }>,
@@ -162,7 +164,7 @@ export class SamplingCalls {
   }
 
   /**
-   * Returns the scheduler. The first call creates it with the current training weights as version
+   * Returns the scheduler. The first call creates it, with the current training weights as version
    * -1.
    */
   async #sampler(): Promise<SampleScheduler> {

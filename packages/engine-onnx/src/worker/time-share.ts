@@ -3,8 +3,8 @@
 export type Party = 'train' | 'sample';
 
 /**
- * Executes one piece of work at a time. If trainer and sampler both wait, whichever has used less
- * time since both have had work goes first.
+ * Executes one piece of work at a time. If trainer and sampler both wait, executes the work of
+ * whichever has used less time since both have had work.
  */
 export class TimeShare {
   readonly #now: () => number;
@@ -15,8 +15,8 @@ export class TimeShare {
 
   /**
    * Creates a time share.
-   * @param now time in milliseconds from a monotonic clock
-   * @param settled resolves when queued work is done. @default no wait
+   * @param now returns the time in milliseconds from a monotonic clock
+   * @param settled resolves when queued work is done. @default resolves immediately
    */
   constructor(now: () => number, settled = async (): Promise<void> => {}) {
     this.#now = now;

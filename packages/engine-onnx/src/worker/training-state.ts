@@ -1,6 +1,6 @@
 /**
- * The trained part of an engine, and its form in checkpoints. Either all weights are trained, or
- * adapters on top of frozen weights.
+ * The trained part of an engine, and how it is stored in checkpoints. Either all weights are
+ * trained, or adapters on top of frozen weights.
  */
 import { lazily } from '@trinity-rft/core/support';
 
@@ -20,22 +20,24 @@ import type { WorkerOptions } from '../protocol/options.js';
 
 export interface TrainingState {
   readonly trainable: Trainable;
-  /** Writes the training weights, and the moments if they are given. */
+  /**
+   * Writes a checkpoint with the training weights and, if they are given, the optimizer's moments.
+   */
   save(directory: string, contents: SavedContents): Promise<void>;
   /**
-   * Reads the training weights back. Resolves with the optimizer's moments, if the checkpoint has
-   * them.
+   * Restores the training weights from a checkpoint. Resolves with the optimizer's moments, or
+   * undefined if the checkpoint has none.
    * @throws CheckpointError when the checkpoint belongs to another model or other adapters
    */
   load(directory: string): Promise<OptimizerState | undefined>;
   /**
-   * Reads the weights of a checkpoint, which holds all weights or adapters. Adapters are merged in,
-   * unless the weights are quantised.
+   * Reads the weights of a checkpoint without restoring them. Adapters are merged into the weights;
+   * if the weights are quantised, returns only the adapters.
    */
   read(directory: string): Promise<Float32Array>;
   /**
-   * The graphs of the trainer, if the sampler uses the same graphs.
-   * @default separate graphs for the sampler
+   * The sampler's graphs, if sampler and trainer use the same graphs.
+   * @default undefined: the sampler has separate graphs
    */
   readonly kernels?: SamplerKernels;
   close(): Promise<void>;
@@ -51,7 +53,7 @@ interface SavedContents {
 }
 
 /**
- * Opens the adapters to train, or returns the state for training all weights.
+ * Opens the adapters to train. Without adapters, returns the state for training all weights.
  * @throws EngineError if new adapters do not fit the model; CheckpointError if stored adapters do
  * not
  */

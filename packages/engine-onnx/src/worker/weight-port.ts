@@ -22,8 +22,8 @@ export function orTell<T>(ports: readonly MessagePort[], find: () => T): T {
 }
 
 /**
- * Sends a copy of the weights that `find` returns to every port. If `find` throws, sends the error
- * instead.
+ * Calls `find`, sends a copy of the weights that it returns to every port, and returns them. If
+ * `find` throws, sends the error instead.
  * @throws the error of `find`
  */
 export async function sendFound(
@@ -41,8 +41,8 @@ export async function sendFound(
 }
 
 /**
- * Does the same as {@link sendFound}, but for leased weights. Releases the lease if the weights
- * cannot be sent.
+ * Does the same as {@link sendFound}, but for leased weights. If the weights cannot be sent,
+ * releases the lease.
  * @param read reads the leased weights; called only if there are ports
  */
 export async function sendLeased<Lease extends WeightLease>(

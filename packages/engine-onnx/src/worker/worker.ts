@@ -12,7 +12,7 @@ import { useGate, type GateState } from '../runtime/native-gate.js';
 import { CriticCore } from './critic-core.js';
 import { EngineCore } from './engine-core.js';
 
-/** Task of a worker thread. */
+/** Task of a worker thread: an engine or a critic, with its options. */
 export type WorkerTask =
   | { readonly kind: 'engine'; readonly options: WorkerOptions }
   | { readonly kind: 'critic'; readonly options: CriticOptions };

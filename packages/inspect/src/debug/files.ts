@@ -10,8 +10,8 @@ import type { WorkflowDebugReport } from './report.js';
 import { chromeTrace } from './spans.js';
 
 /**
- * Names of the files in the output directory. The viewer reads `experiences`, and finds the model
- * through `facts`.
+ * Names of the files in the output directory. `trinity view` reads the experiences from
+ * `experiences` and the path of the model from `facts`.
  */
 export const debugFiles = {
   experiences: 'experiences.db',
@@ -22,10 +22,10 @@ export const debugFiles = {
 } as const;
 
 /**
- * Prepares the folder to write to, and returns its path. This is `directory`, or, if `directory`
- * has files of an earlier debug run and `suffix` is given, `<directory>_<suffix>`. Deletes the
- * files of an earlier debug run from the folder, but keeps the JSON file that describes a served
- * model.
+ * Prepares the output folder of a debug run, and returns its path. If `directory` has files of an
+ * earlier debug run and `suffix` is given, the folder is `<directory>_<suffix>`, otherwise
+ * `directory`. Deletes the files of an earlier debug run from the folder, but keeps the JSON file
+ * that describes a served model.
  */
 export async function prepareFolder(directory: string, suffix?: string): Promise<string> {
   const used = await stat(path.join(directory, debugFiles.facts)).catch(() => undefined);
@@ -39,7 +39,7 @@ export async function prepareFolder(directory: string, suffix?: string): Promise
 }
 
 interface WriteOptions {
-  /** Folder of the model, for the tokenizer of the viewer. */
+  /** Folder of the model, whose tokenizer `trinity view` uses. */
   readonly model: string;
   readonly profile: boolean;
 }
@@ -78,7 +78,10 @@ const factsOf = (
   metrics,
 });
 
-/** Report for finding the cause of a failure: the error with its causes, and the conversation. */
+/**
+ * Returns the contents of `failed_turns.json`: the error with its causes, and every model call with
+ * its prompt and responses.
+ */
 function failureOf(
   { task, turns, forks, spans }: Omit<WorkflowDebugReport, 'files'>,
   error: Error,

@@ -15,8 +15,8 @@ export interface RecordsPlace {
 }
 
 /**
- * Finds the recorded experiences of a run, and a tokenizer for them.
- * @param run a configuration, the folder of a run, or a database
+ * Finds the experience stores of a run, and a tokenizer for each of them.
+ * @param run path of a configuration, of the folder of a run, or of a database
  * @throws ConfigError when no experiences are recorded
  */
 export async function findRecords(

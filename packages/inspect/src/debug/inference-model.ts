@@ -12,7 +12,7 @@ interface DebugModelOptions extends DebugOptions {
 }
 
 interface ServedDebugModel {
-  /** URL of the OpenAI routes; ends in `/v1`. */
+  /** Base URL for OpenAI clients; ends in `/v1`. */
   readonly baseURL: string;
   readonly apiKey: string;
   /** Model name that clients pass as `model`. */
@@ -26,9 +26,9 @@ interface ServedDebugModel {
 }
 
 /**
- * Opens the model and serves it until it is closed. All callers share one rollout, which records
+ * Opens the model and serves it until it is closed. All clients share one rollout, which records
  * nothing and uses the sampling parameters of each request. Debug runs with the same output
- * directory and weights use this model.
+ * directory and the same weights sample from this server instead of loading the model.
  * @throws ConfigError when the model cannot be used
  */
 export async function serveDebugModel(options: DebugModelOptions): Promise<ServedDebugModel> {

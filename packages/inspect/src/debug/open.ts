@@ -27,7 +27,10 @@ export interface DebugOptions extends ExtensionOptions, Pick<ConfigurationOption
    */
   readonly newestCheckpoint?: boolean;
   readonly signal?: AbortSignal;
-  /** Called for each notice. @default no callback */
+  /**
+   * Called for each warning of the configuration, each download, and each log message.
+   * @default no callback
+   */
   readonly onNotice?: (notice: string) => void;
   /** Environment variables. @default the environment of the process */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -88,7 +91,10 @@ export async function openDebugContext(
   return { context, notices, outputDirectory: path.resolve(cwd, outputDirectory) };
 }
 
-/** The stage without its adapter, which is already merged into its checkpoints. */
+/**
+ * Returns the stage without its LoRA adapter, because checkpoints already contain the merged
+ * adapter.
+ */
 const withoutAdapter = (stage: StageConfig): StageConfig => ({
   ...stage,
   model: { ...stage.model, lora: undefined },

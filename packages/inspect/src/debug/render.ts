@@ -69,7 +69,7 @@ const plain: Paint = {
   sampled: (text) => text,
 };
 
-/** Pairs of a minimum probability and the colour for it in the 256-colour palette. */
+/** Minimum probability of a token for each colour, as an index in the 256-colour palette. */
 const heat = [
   [0.9, 34],
   [0.5, 106],

@@ -36,7 +36,7 @@ export interface WorkflowDebugReport {
   readonly turns: readonly Turn[];
   /** Tokenizer of the model, to decode tokens. */
   readonly tokenizer: Tokenizer;
-  /** Conversations that diverged from their recorded tokens. */
+  /** Calls whose prompts deviate from the recorded tokens of earlier calls. */
   readonly forks: readonly RecordedFork[];
   readonly spans: readonly Span[];
   /** URL of the served model that responded; absent if the model was loaded for this attempt. */

@@ -1,6 +1,6 @@
 /**
- * A model that stays loaded between debug runs. A file contains the URL of the model's sampler,
- * which other processes reach over loopback HTTP.
+ * Shares a loaded model with later debug runs. The process that loaded the model serves its sampler
+ * over HTTP on the loopback interface, and writes the URL to a file.
  */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -20,7 +20,7 @@ export interface ServedModel {
   readonly model: string;
   readonly maxModelLen: number;
   readonly policyVersion: number;
-  /** URL for debug runs. Requests and responses contain token ids. */
+  /** URL at which debug runs sample. Requests and responses contain token ids. */
   readonly samplerURL: string;
   readonly samplerKey: string;
   /** URL of the OpenAI routes. */
@@ -65,7 +65,6 @@ const answerTimeoutMs = 2000;
 
 const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
 
-/** Body of a request to {@link samplerHandler}. */
 interface SampleRequest {
   readonly prompt: readonly number[];
   readonly options: SamplingOptions;
@@ -99,7 +98,10 @@ export function samplerHandler(sampler: Sampler): (request: Request) => Promise<
   };
 }
 
-/** Client of the sampler in the serving process. The same seed gives the same result. */
+/**
+ * Returns a sampler that sends its requests to the process that serves the model. Equal seeds give
+ * equal results.
+ */
 function remoteSampler({
   samplerURL,
   samplerKey,

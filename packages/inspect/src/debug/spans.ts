@@ -17,9 +17,9 @@ export interface SpanInput extends TimeRange {
 }
 
 /**
- * Spans of the attempt, and of its model calls and reward calls as measured. A gap between two
- * model calls is time in the agent's own code. The tool calls of the response before a gap show
- * which tools ran in the gap; the time of each tool is not known.
+ * Returns spans for the attempt, its model calls and its reward calls, and for the gaps between
+ * model calls, in which the agent's own code runs. A gap has the names of the tools that the
+ * response before it calls; the time of each tool is not known.
  */
 export function toSpans({ name, start, end, turns, rewards }: SpanInput): readonly Span[] {
   const relative = (range: TimeRange) => ({ begin: range.start - start, end: range.end - start });
@@ -70,7 +70,10 @@ interface Gap extends TimeRange {
   readonly name: string;
 }
 
-/** Times without a model call in progress, except before the first call and after the last. */
+/**
+ * Returns the gaps between model calls: times after the first call and before the last one in which
+ * no call is in progress.
+ */
 function gapsBetween(turns: readonly Turn[]): readonly Gap[] {
   const gaps: Gap[] = [];
   let busyUntil: number | undefined;

@@ -12,7 +12,10 @@ interface ServeTinkerOptions extends Omit<DebugOptions, 'outputDirectory' | 'che
   readonly host?: string;
   /** Port; 0 selects any free port. @default 0 */
   readonly port?: number;
-  /** Key that begins with `tml-`, as the official client requires. @default a random key */
+  /**
+   * Key that clients send. It must begin with `tml-`, which the official client requires.
+   * @default a random key
+   */
   readonly apiKey?: string;
 }
 

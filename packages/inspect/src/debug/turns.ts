@@ -29,7 +29,7 @@ export interface Turn {
 
 export interface TurnRecorder {
   readonly sampler: Sampler;
-  /** Returns the completed calls, ordered by their start. */
+  /** Returns the calls that have ended, including failed calls, ordered by their start. */
   turns(): readonly Turn[];
 }
 

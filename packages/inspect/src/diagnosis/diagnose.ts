@@ -4,7 +4,7 @@ import { rules as allRules } from './rules/table.js';
 
 /**
  * Finds the problems of a run or of one of its stages. Omits findings that another finding
- * explains, and last resorts if another rule applies.
+ * explains. Reports rules with `isLastResort` only if no other rule applies.
  * @param rules rules to apply. @default all rules
  */
 export function diagnose(run: RunRecord, rules: readonly Rule[] = allRules): readonly Finding[] {

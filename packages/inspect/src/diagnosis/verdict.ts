@@ -24,14 +24,13 @@ export interface Verdict {
   readonly cause: Finding | undefined;
 }
 
-/** The verdict in a few words, by its kind. */
 const headlines = {
   learned: 'It learned.',
   worse: 'It got worse.',
   same: 'It did not learn.',
-  /** The training reward rose, but evaluations show no more than chance. */
+  /** The training reward rose, but the difference between evaluations may be chance. */
   unclear: 'Not clear yet.',
-  /** The training reward rose, and there are no two evaluations. */
+  /** The training reward rose, but no set was evaluated twice. */
   notEvaluated: 'The training reward rose.',
 } as const;
 
@@ -56,14 +55,14 @@ export interface EvaluationChange extends Change {
 }
 
 interface Scored extends Point {
-  /** Policy version that was evaluated: the train step of its weights. */
+  /** Version of the evaluated policy: the train step after which its weights were published. */
   readonly version: number;
   readonly interval: Interval | undefined;
 }
 
 /**
- * Compares, task by task, the answers of the two evaluations whose change `evaluation` describes.
- * Returns undefined if the answers are not recorded.
+ * Compares the answers of the first and the last evaluation of a set, task by task. Returns
+ * undefined if the answers of these evaluations are not recorded.
  */
 export type PairedOf = (evaluation: {
   readonly set: string;
@@ -100,8 +99,9 @@ function kindOf(
 }
 
 /**
- * Returns the changes of the sets that were evaluated at least twice, in the run itself, otherwise
- * by `trinity eval`. Compares rewards, or accuracies if a set has no reward.
+ * Returns the change of each set that was evaluated at least twice. Uses the evaluations during
+ * training or, if a set has fewer than two of them, those of `trinity eval`. Compares rewards, or
+ * accuracies if a set has no reward.
  */
 export function evaluationChanges(
   run: RunRecord,

@@ -34,21 +34,21 @@ export interface AnsweredTask {
 }
 
 export interface Answered {
-  /** Mean over the rollouts that did not fail. */
+  /** Mean reward of the rollouts that did not fail. */
   readonly reward: number;
   /** Number of rollouts that did not fail. */
   readonly runs: number;
-  /** Responses of the model, one per call of the first rollout. */
+  /** Responses of the first rollout that did not fail, one per model call. */
   readonly answers: readonly string[];
-  /** Reasons that the reward function gave for the answer. */
+  /** Reasons that the reward function gave for this rollout, one per part of the reward. */
   readonly reasons: readonly string[];
 }
 
 /**
- * Returns the answers in the evaluations of a stage, set by set. Returns an empty list if none are
- * recorded.
- * @param tokenizerFolder folder of a tokenizer, which also decodes tool calls. @default no
- * tokenizer: uses the recorded texts
+ * Returns the answers in the evaluations of a stage, grouped by set. Returns an empty list if none
+ * are recorded.
+ * @param tokenizerFolder folder of a tokenizer, with which responses are decoded completely,
+ * including tool calls. @default no tokenizer: responses are the recorded texts
  */
 export async function readAnswers(
   directory: string,
@@ -64,10 +64,10 @@ export async function readAnswers(
 }
 
 /**
- * Compares the rewards of the first and the last evaluation task by task. A failed rollout counts
- * as the reward 0. Returns undefined for metrics other than rewards. Also returns undefined if the
- * recorded answers belong to another evaluation, because their difference of means is then not
- * `difference`.
+ * Returns a function that compares the rewards of the first and the last evaluation task by task. A
+ * failed rollout counts as reward 0. The function returns undefined for metrics other than rewards.
+ * It also returns undefined if the mean difference of the recorded answers is not `difference`,
+ * because they then belong to another evaluation.
  */
 export const pairedRewards =
   (sets: readonly AnsweredSet[]): PairedOf =>

@@ -1,6 +1,6 @@
 /**
- * Compares two evaluations task by task, and checks the difference so that continuous integration
- * can pass or fail on it.
+ * Compares two evaluations task by task, and finds differences for which a build in continuous
+ * integration must fail.
  */
 import { ConfigError } from '@trinity-rft/core';
 import { pairedDifference, type PairedDifference } from '@trinity-rft/explorer';
@@ -30,9 +30,9 @@ interface Flip extends Pick<EvaluatedTask, 'row' | 'prompt'> {
 }
 
 /**
- * Compares the last checkpoint of an evaluation with a baseline, set by set.
- * @param baseline an earlier evaluation, whose last checkpoint is used. @default the first
- * checkpoint of the evaluation itself
+ * Compares the last checkpoint of an evaluation with a baseline, for each set.
+ * @param baseline an earlier evaluation, whose last checkpoint is the baseline. @default undefined:
+ * the baseline is the first checkpoint of `evaluation`
  * @throws ConfigError when the two evaluations have different sets or tasks
  */
 export function compareEvaluations(
@@ -117,8 +117,8 @@ function assertSameSets({ sets }: Evaluation, baseline: Evaluation): void {
 }
 
 /**
- * Returns the p-value of the two-sided exact McNemar test: the probability that fair coin flips
- * split at least as unevenly. Returns 1 if no task changed.
+ * Returns the p-value of the two-sided exact McNemar test: the probability that as many fair coin
+ * flips split at least as unevenly as `better` and `worse`. Returns 1 if no task changed.
  */
 export function mcnemar(better: number, worse: number): number {
   const [n, least] = [better + worse, Math.min(better, worse)];
@@ -134,7 +134,10 @@ export function mcnemar(better: number, worse: number): number {
 export interface Expectations {
   /** Minimum mean of each metric. */
   readonly lowest: ReadonlyMap<string, number>;
-  /** Amount by which a mean may fall. @default no limit */
+  /**
+   * Amount by which the mean of a set may fall below the baseline.
+   * @default no limit
+   */
   readonly margin?: number | undefined;
 }
 

@@ -24,7 +24,7 @@ interface StageDiagnosis {
   readonly directory: string;
   readonly exploreSteps: number;
   readonly trainSteps: number;
-  /** Number of the newest recorded rollouts that were examined. */
+  /** Number of rollouts that were examined: the newest recorded ones. */
   readonly rollouts: number;
   readonly findings: readonly Finding[];
 }
@@ -48,7 +48,7 @@ export async function diagnoseRun(
   return { jobDirectory, stages: await Promise.all(stages.map(diagnoseStage)) };
 }
 
-/** Returns the verdict on the last stage of a run that has ended. */
+/** Returns the verdict on the last stage of a run. */
 export async function verdictOfRun({ stages }: RunReport): Promise<Verdict | undefined> {
   const last = stages.at(-1);
   if (!last) return undefined;

@@ -36,7 +36,10 @@ interface EvaluateRunOptions extends Omit<RunOptions, 'evaluation' | 'overrides'
 }
 
 interface OtherModel {
-  /** Sampler that uses the tokenizer of the run. Either `sampler` or `model` is given. */
+  /**
+   * Sampler to evaluate; it must use the tokenizer of the run. Either `sampler` or `model` is
+   * given.
+   */
   readonly sampler?: Sampler;
   /** Folder or GGUF file of a model. */
   readonly model?: string;
@@ -66,13 +69,13 @@ export interface EvaluatedTask {
   readonly row: number;
   /** Hash of the whole row, which identifies the same task in another evaluation. */
   readonly digest: string;
-  /** End of the prompt of the first call. */
+  /** Prompt of the first call, shortened to its end. */
   readonly prompt?: string;
-  /** Mean over the task's rollouts. Failed rollouts count as 0. */
+  /** Mean of the compared metric over the task's rollouts. Failed rollouts count as 0. */
   readonly values: readonly number[];
   /** The last answer of the first rollout that did not fail; null if all rollouts failed. */
   readonly answers: readonly (string | null)[];
-  /** Reason that the reward function gave for the answer in `answers`, if any. */
+  /** Reason that the reward function gave for the answer; null if there is none. */
   readonly reasons: readonly (string | null)[];
   readonly seconds: readonly number[];
 }

@@ -12,7 +12,7 @@ const [mostOfQuestion, mostOfAnswer] = [160, 240];
 
 /**
  * Renders answers as `trinity log --answers` prints them.
- * @param most maximum number of tasks per set, those with the largest difference first
+ * @param most maximum number of tasks per set; the tasks whose reward changed most are shown
  * @throws ConfigError when no answers of evaluations are recorded
  */
 export async function renderAnswers(

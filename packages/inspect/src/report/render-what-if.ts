@@ -2,7 +2,10 @@ import type { ComparedGroup, VariantSummary } from '../what-if/index.js';
 import type { StoreWhatIf } from './what-if-run.js';
 
 interface RenderWhatIfOptions {
-  /** Number of groups to show, most reordered first. @default 3 */
+  /**
+   * Number of groups to show; those whose ranking changed most come first.
+   * @default 3
+   */
   readonly groups?: number;
 }
 

@@ -1,4 +1,4 @@
-/** A run's report as text. */
+/** Renders the report of a run as text. */
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/support';
@@ -100,8 +100,8 @@ const endPlot = { width: 60, height: 6 };
 const good: ReadonlySet<unknown> = new Set(['learned', 'notEvaluated']);
 
 /**
- * Summary of a run that has ended: its curve, evaluations before and after, and the verdict. Empty
- * without metrics.
+ * Renders the end of a run: the reward curve, the first and the last evaluation, and the verdict.
+ * Returns an empty string if the run has no metrics.
  */
 export async function renderEnd(report: RunReport): Promise<string> {
   const last = report.stages.at(-1);

@@ -26,7 +26,10 @@ export interface RunReport {
   readonly jobDirectory: string;
   /** Id of the process that is writing to the folder. */
   readonly pid?: number;
-  /** The folder of the run, if it has metrics or a log itself, then its stages in order. */
+  /**
+   * Stages in the order in which they ran. If the run's own folder has metrics or a log, its report
+   * is the first.
+   */
   readonly stages: readonly StageReport[];
 }
 

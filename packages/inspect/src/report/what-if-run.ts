@@ -1,4 +1,7 @@
-/** Compares a different reward, advantage or loss on the rollouts of a run. */
+/**
+ * Applies a different reward, advantage or loss to the recorded rollouts of a run, and compares the
+ * results.
+ */
 import { withReader } from '@trinity-rft/buffer';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -30,7 +33,7 @@ import {
 import { findRecords } from '../debug/find-records.js';
 import { stageOrLatest } from '../verify/stages.js';
 
-/** Parts to change, with names as in YAML; absent parts are unchanged. */
+/** Parts of the algorithm to replace, by their names in YAML. Absent parts stay as recorded. */
 interface RunChange extends Change {
   readonly rewardFn?: string | undefined;
 }
@@ -49,10 +52,10 @@ export interface StoreWhatIf extends WhatIf {
 }
 
 /**
- * Compares the recorded settings with the changed settings, on each experience store of a run.
+ * Compares the recorded settings with the changed settings, for each experience store of a run.
  * Writes nothing.
- * @param run a configuration, or the folder of a run; reward functions need a configuration, which
- * names the task sets
+ * @param run path of a configuration, or of the folder of a run; if `change` has a reward function,
+ * a configuration is needed, because only it names the task sets
  * @throws ConfigError for unknown names, for parts that need a model, and if no experiences are
  * recorded
  */
@@ -119,9 +122,9 @@ interface RewardPlaces extends Pick<Configuration, 'rewardFns'> {
 }
 
 /**
- * Creates a reward function with its configured arguments. These are the arguments of the rollout's
- * own task if that task uses the function, otherwise those of the first task that uses it,
- * otherwise none.
+ * Creates a reward function that uses the configured arguments. If the rollout's own task uses this
+ * reward function, its arguments apply; otherwise those of the first task that uses it; otherwise
+ * none.
  */
 function rewardNamed(name: string, { rewardFns, tasks, taskOf }: RewardPlaces): RecordedReward {
   const first = [...tasks.values()].find(({ rewardFn }) => rewardFn === name);

@@ -2,12 +2,12 @@
 import type { Wait } from '@trinity-rft/core/store';
 import type { MemberStatus, RunStatus } from './run-status.js';
 
-/** Link of a wait chain: a worker and its state. */
+/** One link of a wait chain: a worker, a role without workers, or a cause outside the run. */
 export interface CauseLink {
   /** Status of the worker; undefined if the role has no worker, or the cause is outside the run. */
   readonly member: MemberStatus | undefined;
   readonly role: string;
-  /** The previous link's wait for this worker; undefined for the first link. */
+  /** Reason why the previous link waits for this one; undefined for the first link. */
   readonly asked: Wait | undefined;
   readonly state: 'waits' | 'silent' | 'works' | 'missing' | 'outside' | 'circle';
 }
@@ -20,9 +20,9 @@ interface WaitChain {
 export interface RunCauses {
   readonly end: RunStatus['end'];
   /**
-   * Chains of `silent` processes that are not the root cause of another chain, then one chain per
-   * waiting process, the longest wait first. If the run has no process, there is one chain per
-   * missing role.
+   * Wait chains. First come the `silent` processes that are not the root cause of another chain,
+   * then one chain per waiting process, the longest wait first. If the run has no process, there is
+   * one chain per missing role.
    */
   readonly chains: readonly WaitChain[];
 }

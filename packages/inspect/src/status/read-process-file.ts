@@ -29,7 +29,10 @@ async function notStarted(jobDirectory: string): Promise<ConfigError> {
 
 type ProcessBeat = NonNullable<Awaited<ReturnType<typeof readProcessBeat>>>;
 
-/** The explorer and the trainer of the process as two workers of the run. */
+/**
+ * Converts the heartbeat of the process to a run status, with the explorer and the trainer as two
+ * workers.
+ */
 function beatStatus({ pid, host, at, waits, progress }: ProcessBeat): RunStatus {
   const silentForMs = Math.max(0, Date.now() - at);
   const { exploreStep, trainStep, version } = progress;

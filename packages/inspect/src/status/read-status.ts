@@ -77,7 +77,10 @@ function placeOfFolder(folder: string): Place {
   return url.includes('://') ? { ...there, advice: passwordAdvice } : there;
 }
 
-/** Possible names `project/group/name` of a folder. A name may have more or fewer parts. */
+/**
+ * Returns the last 2 to 5 parts of the path as candidates for the run's name, which is usually
+ * `project/group/name`.
+ */
 function endings(folder: string): readonly string[] {
   const parts = folder.split(path.sep).filter((part) => part !== '');
   return [2, 3, 4, 5].map((count) => parts.slice(-count).join('/'));

@@ -1,4 +1,4 @@
-/** Status and causes as text. */
+/** Renders the status of a run and its wait chains as text. */
 import { describeEnd } from '@trinity-rft/launcher/files';
 import type { CauseLink, RunCauses } from './causes.js';
 import type { MemberStatus, RunStatus } from './run-status.js';

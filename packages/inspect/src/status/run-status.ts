@@ -5,11 +5,13 @@ import { processState, type ProcessState } from './process-state.js';
 
 export interface MemberStatus extends MemberView {
   /**
-   * `silent` means that the worker's heartbeats are overdue, or its process is stopped or gone. The
-   * tasks of the worker are assigned to other workers once the lease expires.
+   * Health of the worker. `silent`: its heartbeats are overdue, or its process is stopped or gone.
+   * When its lease expires, its tasks are assigned to other workers.
    */
   readonly health: 'working' | 'waiting' | 'silent' | 'left';
-  /** State of the worker's process; undefined if the process ran on another machine. */
+  /**
+   * State of the worker's process; undefined if the worker has left, or runs on another machine.
+   */
   readonly process: ProcessState | undefined;
   /** Tasks in progress, as `batch/task`. */
   readonly tasks: readonly string[];
@@ -18,19 +20,20 @@ export interface MemberStatus extends MemberView {
 export interface RunStatus {
   readonly members: readonly MemberStatus[];
   readonly trainStep: number;
-  /** The last explore step whose tasks are planned. */
+  /** Last explore step for which tasks have been planned. */
   readonly plannedUpTo: number;
   /**
    * Number of train steps since the oldest policy version in use. A version is in use if an
-   * explorer samples with it, or if experiences of that version wait to be trained on.
+   * explorer samples with it, or if untrained experiences were sampled with it. Undefined if no
+   * version is in use.
    */
   readonly staleness: number | undefined;
   /** Contents of the store that the processes share; undefined for a run in a single process. */
   readonly shared: SharedStatus | undefined;
   readonly end: RunView['end'];
   /**
-   * End of the last training process; absent while a training process is running, or if the last
-   * one was killed.
+   * How the last training process ended. Absent while a training process is running, and if the
+   * last one was killed.
    */
   readonly lastEnd?: RunEnd;
 }

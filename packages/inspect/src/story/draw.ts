@@ -1,4 +1,4 @@
-/** Charts of a report as SVG. */
+/** Draws the charts of a story as SVG. */
 import { drawChart, type Drawing, type Size } from '../studio/interface/drawing.js';
 import type { Story, StoryChart } from '../studio/interface/types.js';
 import { markup, type Markup } from './markup.js';
@@ -53,7 +53,7 @@ const pointSvg = ({ x, y, low, high }: Drawing['series'][number]['points'][numbe
 
 const bar = { width: 1000, height: 20 };
 
-/** Draws the parts of a duration as one bar. */
+/** Draws how a role spent its time, as one bar with a segment for each part. */
 export function timeSvg({ seconds, parts }: Story['time'][number]): Markup {
   let left = 0;
   const rects = parts.map((part) => {

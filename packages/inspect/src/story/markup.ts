@@ -10,7 +10,7 @@ export interface Markup {
 
 type Part = Markup | string | number | undefined | readonly Part[];
 
-/** Escapes values, joins lists, and renders undefined as an empty string. */
+/** Template tag for HTML: escapes values, joins lists, and renders undefined as an empty string. */
 export const markup = (strings: TemplateStringsArray, ...values: readonly Part[]): Markup => ({
   [kind]: true,
   text: strings.map((text, i) => `${text}${i < values.length ? textOf(values[i]) : ''}`).join(''),

@@ -1,4 +1,4 @@
-/** Story of a run as one HTML file without scripts and requests. */
+/** Renders the story of a run as one HTML file that has no scripts and makes no requests. */
 import { hash } from 'node:crypto';
 import { costFigures, duration, fixed, percent, signed } from '../studio/interface/figures.js';
 import type { Story } from '../studio/interface/types.js';

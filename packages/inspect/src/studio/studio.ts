@@ -23,7 +23,10 @@ export interface StudioOptions {
 }
 
 export interface Studio {
-  /** URL for a browser. It contains the key after `#`, because browsers never send this part. */
+  /**
+   * URL to open in a browser. The key follows `#`, because browsers do not send this part to
+   * servers.
+   */
   readonly url: string;
   /** Key for `Authorization: Bearer` in requests to the HTTP API. */
   readonly key: string;

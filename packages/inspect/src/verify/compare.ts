@@ -10,14 +10,14 @@ export interface Recorded {
 
 export interface Comparison {
   /**
-   * Adds a record.
-   * @param recomputed log-probabilities of all response tokens. Without them, tokens are only
-   * counted.
+   * Adds a record to the result.
+   * @param recomputed log-probabilities of all response tokens. @default undefined: the tokens are
+   * counted but not compared
    */
   add(record: Recorded, recomputed?: Float32Array): void;
   /**
-   * Result so far. `largest` and `mean` are differences over all tokens, and Infinity if a
-   * recomputed log-probability is not finite.
+   * Returns the result for the records added so far. `largest` and `mean` are absolute differences
+   * over all compared tokens. They are Infinity if a recomputed log-probability is not finite.
    */
   result(): {
     readonly tokens: number;

@@ -7,8 +7,7 @@ import { isProcessAlive } from '@trinity-rft/core/support';
 import { lockHolder } from '@trinity-rft/launcher/files';
 
 /**
- * Returns the absolute path of the run's folder or of its configuration file, whichever `run`
- * names.
+ * Resolves the path of a run, which may be its folder or its configuration file.
  * @throws ConfigError when there is no such file or folder
  */
 export async function locateRun(

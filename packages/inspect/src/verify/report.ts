@@ -15,7 +15,7 @@ export interface Worst {
 /** Result for one policy version of a store. */
 export interface VerifiedVersion {
   readonly policyVersion: number;
-  /** Number of sampled tokens recorded under this version. */
+  /** Number of recorded tokens that this version sampled. */
   readonly tokens: number;
   /** Folder of the weights. */
   readonly weights?: string;
@@ -38,7 +38,10 @@ export interface Verification {
   readonly stores: readonly VerifiedStore[];
   readonly checkedTokens: number;
   readonly uncheckedTokens: number;
-  /** Largest absolute difference over all checked tokens; 0 if none was checked. */
+  /**
+   * Largest absolute difference between recorded and recomputed log-probabilities, over all checked
+   * tokens; 0 if none was checked.
+   */
   readonly largest: number;
   /** True if tokens were checked and none differs by more than the tolerance. */
   readonly ok: boolean;

@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { tryJson } from '@trinity-rft/core/support';
 
-/** Settings of a stage by the path of their key. */
+/** Settings of a stage, keyed by the path of the setting. */
 type StageSettings = Readonly<Record<string, unknown>>;
 
 interface RecordedSettings {
@@ -21,8 +21,9 @@ export async function readSettings(jobDirectory: string): Promise<RecordedSettin
 }
 
 /**
- * Settings with which the stage in a folder was last started, and the folder of its run; undefined if
- * none are recorded. The folder of a stage is inside the folder of its run.
+ * Returns the folder of the run that a stage belongs to, and the settings with which the stage was
+ * last started. Returns undefined if none are recorded. The folder of a stage is inside the folder
+ * of its run.
  */
 export async function stageSettings(
   folder: string,
@@ -35,8 +36,9 @@ export async function stageSettings(
 }
 
 /**
- * Settings of the stage in a folder. For a folder that is not a recorded stage, such as that of
- * evaluations, the settings of the stage that began last. Empty if none are recorded.
+ * Returns the settings of the stage in a folder. If the folder is not that of a recorded stage, for
+ * example that of evaluations, returns the settings of the stage that began last. Returns an empty
+ * object if none are recorded.
  */
 export async function stageOrLatest(folder: string): Promise<StageSettings> {
   const stages = (await settingsOfRun(folder))?.stages ?? [];
@@ -50,9 +52,9 @@ const settingsOfRun = async (folder: string): Promise<RecordedSettings | undefin
   (await readSettings(folder)) ?? (await readSettings(path.dirname(folder)));
 
 /**
- * Subfolders of a run: first the recorded stages in the order in which they ran, then all others.
- * The others are ordered by the creation of their logs, which a copy of the run does not preserve;
- * those without a log come first.
+ * Returns the subfolders of a run: first the recorded stages, in the order in which they ran, then
+ * all others. The others are ordered by the creation time of their logs, and those without a log
+ * come first. Copying a run changes these times.
  */
 export async function stageFolders(jobDirectory: string): Promise<readonly string[]> {
   const recorded = await stageNames(jobDirectory);

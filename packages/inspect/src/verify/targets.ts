@@ -12,9 +12,12 @@ export interface VerifyTarget {
   readonly database: string;
   /** Folders of weights by policy version. */
   readonly weights: ReadonlyMap<number, string>;
-  /** LoRA adapter of the stage, which is added to the weights of version 0. */
+  /** LoRA adapter that is added to the weights of version 0; undefined if the stage has none. */
   readonly lora?: AdapterOptions | undefined;
-  /** Quantisation of the weights below the adapter. @default no quantisation */
+  /**
+   * Quantisation of the base weights that the adapter is added to.
+   * @default no quantisation
+   */
   readonly quantization?: Quantization;
   /** Engine that opens the weights. */
   readonly engine: EngineFactory;

@@ -33,9 +33,9 @@ const chunkSize = 64;
 
 /**
  * Recomputes the log-probability of every sampled token whose weights still exist, at the
- * temperature it was sampled with. Records sampled with top-p or top-k do not pass: their
- * log-probabilities are those of the truncated distribution, which are larger.
- * @throws ConfigError when no experiences are recorded, BufferError or CheckpointError when a store
+ * temperature with which the token was sampled. Records sampled with top-p or top-k do not pass:
+ * they contain log-probabilities under the truncated distribution, which are larger.
+ * @throws ConfigError when no experiences are recorded; BufferError or CheckpointError when a store
  * or a checkpoint cannot be read
  */
 export async function verifyRun(options: VerifyOptions): Promise<Verification> {
@@ -92,8 +92,8 @@ interface LoadedWeights {
 
 interface VersionEngines extends AsyncDisposable {
   /**
-   * Loads the weights of a version, which are valid until the next call. Returns undefined if the
-   * weights no longer exist.
+   * Loads the weights of a policy version; they are valid until the next call. Returns undefined if
+   * they no longer exist.
    */
   weightsAt(version: number): Promise<LoadedWeights | undefined>;
 }

@@ -27,11 +27,11 @@ export interface RunSignal {
 }
 
 export interface BatchSignal {
-  /** Rollouts by `runKey`. */
+  /** Results by rollout, keyed by `runKey`. */
   readonly runs: ReadonlyMap<string, RunSignal>;
   /**
-   * Derivatives of the loss with respect to the log-probabilities of response tokens. The key of a
-   * row is the uid of its experience and the row's start.
+   * Gradient of the loss with respect to the log-probabilities of response tokens, one array per
+   * row of the batch. The keys consist of the uid of the experience and the start of the row in it.
    */
   readonly gradients: ReadonlyMap<string, Float32Array>;
   readonly loss: number;
@@ -133,8 +133,8 @@ function gradientsOf(
 }
 
 /**
- * Returns one log-probability per token, as if the weights had moved since sampling. The changes
- * are drawn from a normal distribution.
+ * Returns log-probabilities as if the weights had changed since sampling: adds a normally
+ * distributed change to each recorded one.
  */
 function drifted(
   { actionMask, oldLogprobs }: Pick<LossInput, 'actionMask' | 'oldLogprobs'>,

@@ -7,9 +7,9 @@ const pageSize = 128;
 const mostTokens = 2_000_000;
 
 /**
- * Experiences of the newest explore steps, at most `steps` of them, oldest first. Reading stops
- * after about two million tokens; a step that was not read completely is omitted, unless it is the
- * newest.
+ * Returns the experiences of the newest explore steps, oldest first: at most `steps` steps and
+ * about two million tokens. A step that does not fit is omitted completely, but the newest step is
+ * included as far as it was read.
  */
 export function newestSteps(source: ExperienceRows, steps: number): readonly Experience[] {
   const pages: (readonly Experience[])[] = [];
@@ -34,12 +34,12 @@ export function newestSteps(source: ExperienceRows, steps: number): readonly Exp
   return all.filter(({ eid }) => wanted.has(eid.batch));
 }
 
-/** Settings of a stage by the path of their key, as in `settings.json` of a run. */
+/** Settings of a stage, keyed by the path of the setting, as in `settings.json` of a run. */
 type Settings = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the advantage and loss functions that the settings of a training run name. The algorithm
- * (by default grpo) determines the functions that the settings do not name.
+ * Returns the advantage function and the loss that a training run used, according to its settings.
+ * Functions that the settings do not name are those of the algorithm (by default grpo).
  */
 export function variantOf(settings: Settings): Variant {
   return {
@@ -64,7 +64,7 @@ function partOf(settings: Settings, key: string): Variant['advantageFn'] {
 const camelCase = (name: string): string =>
   name.replaceAll(/_([a-z\d])/g, (_, letter: string) => letter.toUpperCase());
 
-/** Parts to change, with names as in YAML; absent parts are unchanged. */
+/** Parts of the algorithm to replace, by their names in YAML. Absent parts stay as recorded. */
 export interface Change {
   /** Value of `algorithm_type`. This algorithm provides the parts that are not named. */
   readonly algorithm?: string | undefined;
@@ -73,8 +73,8 @@ export interface Change {
 }
 
 /**
- * Applies a change. An algorithm that the change names replaces all parts, except the parts that
- * the change names too.
+ * Applies a change to a variant. If the change names an algorithm, all parts come from that
+ * algorithm, except those that the change names itself.
  */
 export function changed(
   before: Variant,

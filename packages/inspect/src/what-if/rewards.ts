@@ -11,7 +11,7 @@ import {
 import { copyOf, returnedBy } from '@trinity-rft/core/support';
 import type { RecordedReward } from './variant.js';
 
-/** Task fields that are known for a recorded experience. */
+/** Fields of the task that an experience belongs to. */
 export interface RecordedTask {
   readonly truth?: string | undefined;
   readonly rawTask?: RawTask | undefined;

@@ -81,8 +81,8 @@ export function partsOf(
 }
 
 /**
- * Names of the algorithms that `whatIf` accepts, and of the parts that `whatIf` accepts when all
- * other parts are those of grpo.
+ * Names of the algorithms and parts that `whatIf` accepts. A part is accepted if it works with the
+ * other parts of grpo.
  */
 export interface Usable {
   readonly algorithms: readonly string[];

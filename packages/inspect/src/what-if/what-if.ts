@@ -33,7 +33,7 @@ export interface WhatIfOptions extends PartsContext {
 }
 
 export interface RankedRun extends RunSignal {
-  /** Rank by advantage, from 1; equal advantages have equal ranks. */
+  /** Rank by advantage, where 1 is the largest; equal advantages have equal ranks. */
   readonly rank: number;
 }
 
@@ -50,7 +50,10 @@ export interface ComparedGroup {
   readonly task: Eid['task'];
   /** Rollouts ordered by their advantages in `after`, the best first. */
   readonly runs: readonly ComparedRun[];
-  /** Kendall's tau-b of both rankings; undefined if either ranks all rollouts the same. */
+  /**
+   * Kendall's tau-b of the two rankings of the rollouts; undefined if one of the variants gives all
+   * rollouts equal advantages.
+   */
   readonly agreement: number | undefined;
 }
 
@@ -77,7 +80,7 @@ export interface WhatIf {
   readonly groups: readonly ComparedGroup[];
   readonly before: VariantSummary;
   readonly after: VariantSummary;
-  /** Mean agreement of the groups that both variants rank; undefined if there are none. */
+  /** Mean of `agreement` over the groups in which it is defined; undefined if there are none. */
   readonly agreement: number | undefined;
   /** Share of rollouts whose advantages have opposite signs in the two variants. */
   readonly signChanges: number;

@@ -1,4 +1,7 @@
-/** Decides whether an explore step may begin, and with which weights, or what it must wait for. */
+/**
+ * Decides whether an explore step may begin, with which weights it begins, and otherwise what it
+ * must wait for.
+ */
 import {
   boundaryBefore,
   neededFor,
@@ -11,7 +14,7 @@ import {
 type DrivenStyle = Exclude<SyncStyle, 'fixed'>;
 export type DrivenRules = SyncRules & { readonly syncStyle: DrivenStyle };
 
-/** Facts that the decision about the next explore step depends on. */
+/** Facts from which {@link exploreTurn} decides about an explore step. */
 export interface ExploreFacts {
   /** Weights that the explorer's sampler uses. */
   readonly inUse: Weights;
@@ -45,8 +48,8 @@ export function exploreTurn(rules: DrivenRules, step: number, facts: ExploreFact
 type Turn = (rules: DrivenRules, step: number, facts: ExploreFacts) => ExploreTurn;
 
 /**
- * Keeps the weights in use. The same version may have been published again with a higher
- * `consumedUpTo`.
+ * Decides to keep the weights in use. If their version has been published again, returns the newer
+ * entry, whose `consumedUpTo` may be higher.
  */
 function keep({ inUse, published }: ExploreFacts): Ready {
   return { kind: 'begin', weights: published.version === inUse.version ? published : inUse };
@@ -74,8 +77,8 @@ const turns: Readonly<Record<DrivenStyle, Turn>> = {
 };
 
 /**
- * Applies `max_staleness`. If the current weights would be too old, takes newer weights or waits
- * for them, even between synchronization points.
+ * Applies `max_staleness` to a decision. If its weights are too old, decides to take newer weights
+ * or to wait for them, even between synchronization points.
  */
 function withinBound(
   rules: DrivenRules,

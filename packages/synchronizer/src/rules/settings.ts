@@ -1,13 +1,15 @@
 /**
- * Settings that determine when weights move. Field names are those of the configuration in
- * camelCase.
+ * Settings that determine when weights are published and adopted. Field names are the camelCase
+ * forms of those in the configuration.
  */
 
 /**
- * - `fixed`: the explorer waits until the trainer has consumed all earlier experiences, and takes
- *   the trainer's weights of that moment. Before that, the trainer takes no later experiences.
- * - `explorer_driven`: the explorer asks for weights, and the trainer answers between two train
- *   steps.
+ * Style of the synchronization between trainer and explorer.
+ *
+ * - `fixed`: the explorer waits until the trainer has consumed all earlier experiences, and then
+ *   takes the trainer's current weights. Until then, the trainer receives no later experiences.
+ * - `explorer_driven`: the explorer asks for weights, and the trainer publishes them between two
+ *   train steps.
  * - `trainer_driven`: the trainer publishes every few train steps, and the explorer takes the
  *   newest weights between two explore steps.
  * - `fully_async`: like `trainer_driven`, but the explorer takes new weights at once, even in the
@@ -23,34 +25,38 @@ export interface SyncRules {
    */
   readonly explorerSyncInterval: number;
   /**
-   * Number of train steps between two publications, at least 1. Only for `trainer_driven` and
+   * Number of train steps between two publications, at least 1. Used only by `trainer_driven` and
    * `fully_async`.
    */
   readonly trainerSyncInterval: number;
   /** Number of explore steps before the first interval. Not used by `fully_async`. */
   readonly syncOffset: number;
   /**
-   * Staleness bound, in explore steps. Explore step s may be sampled only with weights made after
-   * all explore steps up to s - 1 - maxStaleness had been consumed.
-   * @default no bound beyond that of the style
+   * Staleness bound, in explore steps. Explore step s may be sampled only with weights for which
+   * all explore steps up to s - 1 - maxStaleness were consumed.
+   * @default undefined: no bound except that of the style
    */
   readonly maxStaleness?: number;
 }
 
 /**
- * Returns the lowest `consumedUpTo` of weights that may sample explore step `step`, or -Infinity
- * without a bound.
+ * Returns the lowest `consumedUpTo` that weights must have to sample explore step `step`, or
+ * -Infinity if there is no staleness bound.
  */
 export const neededFor = ({ maxStaleness = Infinity }: SyncRules, step: number): number =>
   step - 1 - maxStaleness;
 
 /** Weights that the trainer has published. */
 export interface Weights {
-  /** The train step that made the weights; 0 for the initial model of the training run. */
+  /**
+   * Number of the train step that computed the weights; 0 for the initial model of the training
+   * run.
+   */
   readonly version: number;
   /**
-   * Last explore step whose experiences had been consumed (trained on or discarded) when these
-   * weights were made, apart from a remainder that is too small for a train step.
+   * Last explore step whose experiences had been consumed (trained on or discarded) when the
+   * weights were computed. A remainder of experiences that is too small for a train step counts
+   * as consumed.
    */
   readonly consumedUpTo: number;
 }

@@ -8,14 +8,14 @@ export interface TrainFacts {
   readonly trainStep: number;
   /** The newest published weights. */
   readonly published: Weights;
-  /** Result of {@link consumedUpTo}. */
+  /** Last explore step whose experiences are consumed, as returned by {@link consumedUpTo}. */
   readonly consumedUpTo: number;
   /** The last explore step that has begun; 0 if none has. */
   readonly begunUpTo: number;
   /**
-   * Version of the weights that a waiting explorer uses and wants to replace with newer ones. With
-   * several waiting explorers, the lowest of their versions.
-   * @default no explorer waits
+   * Version of the weights that a waiting explorer uses; it waits for a newer version. If several
+   * explorers wait, the lowest of their versions.
+   * @default undefined: no explorer waits
    */
   readonly asksForNewerThan?: number;
 }
@@ -25,7 +25,7 @@ export interface ProgressFacts {
   readonly storedUpTo: number;
   /**
    * The oldest explore step with unconsumed experiences.
-   * @default all experiences are consumed
+   * @default undefined: all experiences are consumed
    */
   readonly oldestUnusedStep?: number;
   /** True if the trainer waits because the remaining experiences are too few for a train step. */
@@ -33,8 +33,8 @@ export interface ProgressFacts {
 }
 
 /**
- * Returns the last explore step whose experiences are consumed, apart from a remainder that is too
- * small for a batch.
+ * Returns the last explore step whose experiences are consumed. If the trainer is starved, the
+ * remaining experiences count as consumed, because they are too few for a batch.
  */
 export const consumedUpTo = ({
   storedUpTo,
@@ -43,9 +43,9 @@ export const consumedUpTo = ({
 }: ProgressFacts): number => (starved ? storedUpTo : Math.min(storedUpTo, oldestUnusedStep - 1));
 
 /**
- * Returns the weights to publish now, or undefined if there are none. A version is published again
- * if more explore steps have been consumed since its last publication, and the next explore step
- * may therefore begin.
+ * Returns the weights to publish now, or undefined if no publication is due. The current version is
+ * published again if explore steps have been consumed since its last publication, and the staleness
+ * bound therefore permits the next explore step.
  */
 export function publication(rules: DrivenRules, facts: TrainFacts): Weights | undefined {
   const { trainStep: version, consumedUpTo } = facts;
@@ -64,8 +64,8 @@ function isPublicationDue(
 }
 
 /**
- * Returns true if the staleness bound prevents the next explore step, and publishing the current
- * weights would let it begin.
+ * Returns true if the staleness bound prevents the next explore step, and publishing the trainer's
+ * current weights would permit it.
  */
 function endsWait(rules: DrivenRules, facts: TrainFacts): boolean {
   const needed = neededFor(rules, facts.begunUpTo + 1);

@@ -1,7 +1,7 @@
 /**
- * Writes and lists checkpoint folders. A folder is filled under a temporary name and then renamed.
- * A checkpoint with a manifest is complete.
- * A checkpoint is renamed before it is deleted or replaced.
+ * Writes and lists checkpoint folders. A checkpoint is complete if its folder has a manifest. A new
+ * checkpoint is written under a temporary name and then renamed. An old checkpoint is renamed
+ * before it is deleted or replaced.
  */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -32,8 +32,8 @@ export interface WriteCheckpointOptions {
 }
 
 /**
- * Fills a folder with `fill`, and then renames it to `global_step_<step>` in the existing folder
- * `root`. Replaces an existing checkpoint of that step.
+ * Calls `fill` with a new folder, and then renames the folder to `global_step_<step>` in the
+ * existing folder `root`. Replaces an existing checkpoint of that step.
  * @throws CheckpointError naming the folder if it cannot be written
  */
 export function writeCheckpoint(
@@ -73,8 +73,8 @@ async function fillAndRename(root: string, options: WriteCheckpointOptions): Pro
 }
 
 /**
- * Fills a draft and writes its manifest. If that fails, removes the draft, which would otherwise
- * take up space on a full disk.
+ * Fills a draft of a checkpoint and writes its manifest. If that fails, removes the draft, which
+ * would otherwise take up space on a full disk.
  */
 async function fillWhole(
   draft: string,
@@ -107,9 +107,9 @@ export async function listCheckpoints(root: string): Promise<readonly Checkpoint
 
 /**
  * Lists the complete checkpoints of `root` as {@link listCheckpoints} does, for the process that
- * continues the training run. Completes a checkpoint whose writer was killed between the last two
- * renames, so that its folder only has a temporary name. Deletes the other checkpoint folders with
- * temporary names.
+ * resumes the training run. If the writer of a checkpoint was killed between the last two renames,
+ * so that its folder only has a temporary name, renames the folder. Deletes all other checkpoint
+ * folders with temporary names.
  */
 export async function checkpointsToResume(root: string): Promise<readonly Checkpoint[]> {
   for (const draft of await draftsIn(root)) {
@@ -134,9 +134,10 @@ async function removeCheckpoint({ directory }: Checkpoint, engine: CheckpointOwn
 }
 
 /**
- * Deletes the checkpoints of the steps after `step`. A training run that continues from `step`
- * repeats these steps. Otherwise the old checkpoints would count as the newest: they would displace
- * the checkpoints that the training run writes, and would be loaded in their place.
+ * Deletes the checkpoints of the steps after `step`. Must be called before a training run resumes
+ * from `step` and repeats these steps. Otherwise the old checkpoints would count as the newest:
+ * they would displace the checkpoints that the training run writes, and would be loaded in their
+ * place.
  */
 export async function dropCheckpointsAfter(
   root: string,
@@ -158,7 +159,7 @@ export const verifyCheckpoint = ({ directory, manifest }: Checkpoint): Promise<v
 
 /**
  * Deletes the unfinished checkpoints of crashed processes, and all complete checkpoints except the
- * newest `keep`. If `keep` is undefined, all complete checkpoints stay.
+ * newest `keep`. If `keep` is undefined, deletes no complete checkpoint.
  */
 export async function pruneCheckpoints(
   root: string,
@@ -173,7 +174,7 @@ export async function pruneCheckpoints(
     await removeCheckpoint(checkpoint, engine);
 }
 
-/** Returns true for a folder with a manifest that can be read. */
+/** Returns true for a checkpoint folder with a readable manifest. */
 const isComplete = async (directory: string): Promise<boolean> =>
   (await readManifest(directory).catch(() => undefined)) !== undefined;
 

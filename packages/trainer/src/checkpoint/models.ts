@@ -12,13 +12,11 @@ export interface TrainedModels {
   readonly critic?: ValueEngine;
 }
 
-/** Folder of the critic, next to the files of the policy. */
+/** Name of the critic's folder inside a checkpoint. */
 const criticFolder = 'critic';
 const stateFile = 'trainer_state.json';
 
-/**
- * Returns the folder of the critic in a checkpoint, or undefined if the checkpoint has no critic.
- */
+/** Returns the path of the critic in a checkpoint, or undefined if the checkpoint has no critic. */
 export async function criticIn(checkpoint: string): Promise<string | undefined> {
   const folder = path.join(checkpoint, criticFolder);
   return (await stat(folder).catch(() => undefined))?.isDirectory() ? folder : undefined;
@@ -67,8 +65,8 @@ export async function loadTrainer(
 }
 
 /**
- * Reads the state file if the manifest lists it. A file that the manifest does not list has not
- * been verified.
+ * Reads the trainer's state if the manifest lists the state file. A file that the manifest does not
+ * list has not been verified.
  */
 async function readState({ directory, manifest }: Checkpoint): Promise<TrainerState> {
   if (!manifest.files.some((file) => file.path === stateFile)) return {};

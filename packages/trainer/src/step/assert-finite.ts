@@ -1,5 +1,5 @@
 /**
- * Checks per-token values that parts of the train step pass to each other. There must be one value
+ * Checks per-token values that are passed between parts of the train step. There must be one value
  * per token, and all values must be finite.
  */
 import { EngineError, InvariantError, uid } from '@trinity-rft/core';

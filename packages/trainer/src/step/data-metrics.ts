@@ -4,8 +4,8 @@ import type { ModelOutputs } from './forward.js';
 import type { PackedBatch } from './pack.js';
 
 /**
- * Returns the number of tokens that the engine reads and, if there are demonstrations, the number
- * of model calls that are demonstrations.
+ * Returns the number of tokens that the engine reads. If the batch contains demonstrations, also
+ * returns the number of model calls that are demonstrations.
  */
 export function countMetrics({ tokens, expertMask }: PackedBatch): Metrics {
   const experts = expertMask.reduce((sum, bit) => sum + bit, 0);
@@ -59,7 +59,7 @@ export function outputMetrics(
 
 /**
  * Returns the mean and the maximum of |sampler - trainer|, both for log-probabilities and for
- * probabilities. Covers the trained tokens that were sampled and whose log-probabilities the
+ * probabilities. Covers the trained tokens that the policy sampled and whose log-probabilities the
  * trainer computed.
  */
 function mismatchMetrics(

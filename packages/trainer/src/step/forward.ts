@@ -13,15 +13,16 @@ import { recordedPass, sampledEntropy } from './recorded.js';
 import type { Stopwatch } from './stopwatch.js';
 
 /**
- * Outputs of all models. Per-token values are in the layout of the loss, and finite for trained
- * tokens. [N]
+ * Outputs of all models. Per-token values have the loss layout (see {@link PackedBatch}) and are
+ * finite for trained tokens. [N]
  */
 export interface ModelOutputs extends OtherOutputs {
   readonly pass: ForwardPass;
   readonly currentLogprobs: Float32Array;
   /**
-   * 1 for a log-probability that the trainer computed, 0 for one that the sampler recorded.
-   * @default all log-probabilities are computed
+   * 1 for each log-probability that the trainer computed, 0 for each one that the sampler recorded.
+   * [N]
+   * @default undefined: the trainer computed all log-probabilities
    */
   readonly computed?: Float32Array;
   readonly entropy?: Float32Array;
@@ -41,15 +42,15 @@ export interface ForwardOptions {
   readonly step: number;
   readonly time: Stopwatch;
   /**
-   * Returns a description of the loss, computed from the outputs of the other models. Returns
-   * undefined if the loss is not known before the policy's forward pass.
+   * Returns a description of the policy's loss, computed from the outputs of the other models.
+   * Returns undefined if the loss is not known before the policy's forward pass.
    */
   readonly expected: (others: OtherOutputs) => ExpectedLoss | undefined;
 }
 
 /**
- * Computes one forward pass of each model that the algorithm needs, with the policy last. Where
- * `recordedPass` allows it, recorded log-probabilities replace the pass of the policy.
+ * Computes one forward pass of each model that the algorithm needs. The policy's pass comes last;
+ * if {@link recordedPass} returns a pass, this pass replaces it.
  * @throws EngineError naming the first experience with a number that is not finite
  */
 export async function forwardBatch(

@@ -1,5 +1,6 @@
 /**
- * Computes the losses of a batch and their gradients, and checks them before models receive them.
+ * Computes the losses of a batch and their gradients, and checks them before they are passed to
+ * models.
  */
 import {
   runKey,
@@ -60,8 +61,8 @@ const knownInput = (
 });
 
 /**
- * Returns the description of the loss that is known before the policy's forward pass, in the layout
- * of the engine. Returns undefined if the algorithm has no such description.
+ * Returns the description of the policy's loss if it is known before the policy's forward pass, or
+ * undefined if it is not. Its arrays have the engine layout (see {@link PackedBatch}).
  */
 export function expectedLossOf(
   batch: PackedBatch,
@@ -79,9 +80,9 @@ export function expectedLossOf(
 }
 
 /**
- * Returns the index of each call's rollout in the batch. Consecutive calls with the same run key
- * share an index, and every demonstration has an index of its own. Calls with the same key that are
- * not consecutive, such as those of a copy of a rollout, have different indices. [B]
+ * Returns, for each call, the index of its rollout in the batch. Consecutive calls with the same
+ * run key have the same index, and every demonstration has an index of its own. Calls with the same
+ * key that are not consecutive, such as those of a copy of a rollout, have different indices. [B]
  */
 function runsOf({ calls, expertMask }: PackedBatch): Int32Array {
   let run = -1;
@@ -94,8 +95,8 @@ function runsOf({ calls, expertMask }: PackedBatch): Int32Array {
 }
 
 /**
- * Computes the loss of the critic and its gradient, and checks both. There is one update per batch.
- * The values being trained are therefore those from which the advantages were computed, and
+ * Computes the loss of the critic and its gradient, and checks both. The critic is updated once per
+ * batch. The values in its loss are therefore those from which the advantages were computed, and
  * clipping has no effect.
  */
 export function criticLoss(

@@ -1,4 +1,7 @@
-/** Packs experiences into concatenated rows with offsets, for the engine and for the loss. */
+/**
+ * Packs experiences into concatenated rows with offsets, in the layouts of the engine and of the
+ * loss.
+ */
 import {
   type Experience,
   type LossInput,
@@ -11,22 +14,22 @@ import type { TokenBatch } from '@trinity-rft/core/engine';
 import { assertAligned } from '@trinity-rft/core/internal';
 import { assertComplete, type Requirements } from './requirements.js';
 
-/** One row of the loss: a model call. */
+/** A model call, which is one row of the loss. */
 export interface PackedCall {
   readonly experience: Experience;
   readonly span: CallSpan;
-  /** Index of the call's first token in the layout of the loss. */
+  /** Index of the call's first token in the loss layout. */
   readonly start: number;
-  /** Index after the call's last token in the layout of the loss. */
+  /** Index after the call's last token in the loss layout. */
   readonly end: number;
   /** Index of the call's first token among the engine's response tokens. */
   readonly engineStart: number;
 }
 
 /**
- * A batch in two layouts. The engine reads one row per experience, and the loss one row per model
- * call. An experience with several calls therefore trains exactly like separate calls, with any
- * loss, because the context between calls is not part of the loss input.
+ * A batch in two layouts. In the engine layout, a row is an experience. In the loss layout, a row
+ * is a model call, without the context between calls. An experience with several calls therefore
+ * trains exactly like separate calls, with any loss.
  */
 export interface PackedBatch {
   readonly tokens: TokenBatch;
@@ -34,23 +37,25 @@ export interface PackedBatch {
   readonly experiences: readonly Experience[];
   /** Model calls, in the row order of the loss. */
   readonly calls: readonly PackedCall[];
-  /** The part of {@link LossInput} that comes from the experiences themselves. */
+  /** The fields of {@link LossInput} that come from the experiences themselves. */
   readonly static: Pick<LossInput, 'offsets' | 'actionMask' | 'oldLogprobs' | 'advantages'>;
   /**
-   * 1 for tokens that are trained on and that the policy sampled: `actionMask` without the rows of
-   * experts. [N]
+   * 1 for each token that is trained on and that the policy sampled: `actionMask` with 0 for
+   * demonstrations. [N]
    */
   readonly sampledMask: Uint8Array;
-  /** 1 for rows that are demonstrations. [B] */
+  /** 1 for each row that is a demonstration. [B] */
   readonly expertMask: Uint8Array;
   /**
-   * Returns a per-token field of the experiences in the layout of the loss, with 0 for experiences
-   * without the field. [N]
+   * Reads a per-token field of every experience and returns it in the loss layout. Experiences
+   * without the field get 0. [N]
    */
   column(read: (experience: Experience) => Float32Array | undefined): Float32Array;
-  /** Converts values per response token from the layout of the engine to that of the loss. */
+  /** Converts values per response token from the engine layout to the loss layout. */
   toLoss(values: Float32Array): Float32Array;
-  /** Converts gradients of the loss to the layout of the engine, with 0 between calls. */
+  /**
+   * Converts gradients from the loss layout to the engine layout, with 0 for tokens between calls.
+   */
   toEngine(gradients: Float32Array): Float32Array;
 }
 
@@ -95,7 +100,7 @@ export function packBatch(
   };
 }
 
-/** Returns a copy of the mask with 0 for the tokens of demonstrations. [N] */
+/** Returns a copy of a mask, with 0 for tokens of demonstrations. [N] */
 export const sampledOnly = ({ sampledMask }: PackedBatch, mask: Uint8Array): Uint8Array =>
   mask.map((bit, i) => (sampledMask[i] ? bit : 0));
 
@@ -119,7 +124,10 @@ function tokenRow({ tokens, promptLength, temperature }: Experience): TokenBatch
   return { tokens, promptLength, temperature: temperature > 0 ? temperature : 1 };
 }
 
-/** Returns the action masks of the given calls, with 0 for tokens of other calls. [N] */
+/**
+ * Returns the action masks of the given calls in the loss layout, with 0 for tokens of other calls.
+ * [N]
+ */
 function maskOf(calls: readonly PackedCall[], total: number): Uint8Array {
   const mask = new Uint8Array(total);
   for (const { experience, span, start } of calls)

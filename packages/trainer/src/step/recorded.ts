@@ -1,6 +1,6 @@
 /**
- * Uses the log-probabilities that the sampler recorded instead of a forward pass, if the pass would
- * compute the same values.
+ * Uses the log-probabilities that the sampler recorded instead of a forward pass, if a forward pass
+ * would compute the same values.
  */
 import {
   type AlgorithmNeeds,
@@ -19,16 +19,19 @@ export interface RecordedOptions {
   readonly step: number;
 }
 
-/** A forward pass of which only some rows were computed; the sampler recorded the other rows. */
+/**
+ * A forward pass of which only some rows were computed. The values of the other rows were recorded
+ * by the sampler.
+ */
 export interface RecordedPass {
   readonly pass: ForwardPass;
-  /** 1 for response tokens that were computed, in the layout of the engine. [N] */
+  /** 1 for each response token whose log-probability was computed, in the engine layout. [N] */
   readonly computed: Float32Array;
 }
 
 /**
- * One in this many rows is computed, to check the recorded values. The number of the train step
- * selects which rows.
+ * One in this many rows is checked: its log-probabilities are computed and compared with the
+ * recorded ones. The train step determines which rows are checked.
  */
 const checkedEvery = 16;
 /**
@@ -39,9 +42,10 @@ const tolerance = 1e-4;
 
 /**
  * Builds the forward pass of a batch from the log-probabilities that the engine's sampler recorded.
- * Resolves with undefined if the engine would not compute the same values. A sample of the rows is
- * computed and compared. Entropies that are only a metric are computed for this sample. Other rows
- * get the mean of the sample.
+ * Resolves with undefined if these may differ from what the engine would compute, or if the
+ * algorithm uses `necs`, or entropies other than as a metric. Computes a sample of the rows, and
+ * compares it with the recorded log-probabilities. If entropy is only a metric, computes it for
+ * this sample, and sets the entropy of other rows to the mean of the sample.
  * @throws EngineError naming an experience whose log-probabilities differ
  */
 export async function recordedPass(
@@ -71,9 +75,9 @@ export async function recordedPass(
 }
 
 /**
- * If entropy is only a metric, replaces the entropies of a pass over all rows with those that
- * {@link recordedPass} would return. A training run then reports the same numbers with and without
- * recorded log-probabilities.
+ * Replaces the entropies of a pass over all rows by those that {@link recordedPass} would return,
+ * if entropy is only a metric and the engine can use recorded log-probabilities. A training run
+ * therefore reports the same metrics whether or not it uses recorded log-probabilities.
  */
 export function sampledEntropy(
   batch: PackedBatch,
@@ -91,7 +95,7 @@ export function sampledEntropy(
 interface Row {
   readonly index: number;
   readonly experience: Experience;
-  /** Index of the row's first response token in the layout of the engine. */
+  /** Index of the row's first response token in the engine layout. */
   readonly start: number;
   readonly end: number;
 }
@@ -126,8 +130,8 @@ function isOwn({ calls }: PackedBatch, engine: TrainEngine): boolean {
 }
 
 /**
- * Returns values for the response tokens of all rows. Rows of the sample keep their values; all
- * other rows get the mean over the trained tokens of the sample. [N]
+ * Extends per-token values of a sample of rows to all rows. Rows of the sample keep their values.
+ * All other rows get the mean over the trained tokens of the sample. [N]
  */
 function spread(
   numbers: Float32Array,
@@ -140,8 +144,8 @@ function spread(
 }
 
 /**
- * Returns the mean of `numbers` over the trained tokens of `rows`. `numbers` has one entry per
- * response token of `rows`.
+ * Returns the mean of `numbers` over the trained tokens of `rows`. `numbers` must have one entry
+ * per response token of `rows`.
  */
 function meanOf(numbers: Float32Array, rows: readonly Row[]): number {
   const mask = rows.flatMap(({ experience }) => [...experience.actionMask]);

@@ -1,14 +1,14 @@
 /**
- * Fields that an algorithm requires of experiences. They are checked before anything is computed.
+ * Checks that experiences have the fields that an algorithm requires, before anything is computed.
  */
 import { type Experience, BufferError, isExpert, spansOf, taskKey, uid } from '@trinity-rft/core';
 import type { Algorithm } from '@trinity-rft/core/internal';
 
-/** Required fields of experiences. All properties default to false. */
+/** Fields that experiences must have. All properties default to false. */
 export interface Requirements {
   /**
-   * True if experiences must have advantages. The explorer computes these, because it has whole
-   * groups.
+   * True if experiences must have advantages. The explorer computes advantages, because it has
+   * whole groups of rollouts.
    */
   readonly advantages?: boolean;
   /** True if each call or each token must have a reward. */
@@ -21,8 +21,8 @@ export interface Requirements {
 }
 
 /**
- * Returns the fields that an algorithm requires. These are the advantages, or their inputs if the
- * trainer computes the advantages.
+ * Returns the fields of experiences that an algorithm requires. These include the advantages, or
+ * the inputs for computing them if the trainer computes them.
  */
 export function requirementsOf({
   batchAdvantage,
@@ -81,7 +81,7 @@ export function assertComplete(
   if (requirements.pairs) assertPairs(experiences);
 }
 
-/** Returns true if each token or each call has a reward, also in an experience of several calls. */
+/** Returns true if an experience has a reward for each token or for each of its calls. */
 const hasRewards = (experience: Experience): boolean =>
   experience.tokenRewards !== undefined ||
   spansOf(experience).every(({ reward }) => reward !== undefined);

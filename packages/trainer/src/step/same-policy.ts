@@ -7,19 +7,21 @@ import type { ModelOutputs } from './forward.js';
 import type { PackedBatch } from './pack.js';
 
 /**
- * Limits of the difference between the log-probabilities of sampler and trainer. Matching weights
- * in two bfloat16 programs differ by 0.003 to 0.015 nats on average, with an effective sample size
- * above 0.998, and single tokens differ by at most 0.2. A different model differs by 2.9 nats, in
- * both directions. A sampler that samples from a part of the vocabulary (top_p, top_k, a grammar)
- * never gives a token a lower probability than the trainer. Weights are therefore considered
- * different only if the trainer's log-probability of some token is also higher by `likelierNats`.
+ * Limits of the difference between the log-probabilities of sampler and trainer. If two bfloat16
+ * programs have the same weights, their log-probabilities differ by 0.003 to 0.015 nats on average,
+ * with an effective sample size above 0.998, and single tokens differ by at most 0.2. For a
+ * different model, they differ by 2.9 nats, in both directions. A sampler that samples from a part
+ * of the vocabulary (top_p, top_k, a grammar) never gives a token a lower probability than the
+ * trainer. Weights are therefore considered different only if the trainer's log-probability of some
+ * token is also higher by `likelierNats`.
  */
 const limits = { meanNats: 0.1, effectiveShare: 0.9, leastTokens: 64, likelierNats: 0.5 } as const;
 
 /**
- * Checks that the tokens sampled with the newest weights, those after train step `step - 1`, have
- * similar log-probabilities. Returns the metric `training/rollout_ess`, the effective sample size
- * (sum w)^2 / (n sum w^2) of w = p_trainer / p_sampler, from 0 to 1.
+ * Checks the tokens that were sampled with the newest weights, those after train step `step - 1`:
+ * the log-probabilities of sampler and trainer must be similar. Returns the metric
+ * `training/rollout_ess`, the effective sample size (sum w)^2 / (n sum w^2) of w = p_trainer /
+ * p_sampler, from 0 to 1.
  * @throws SyncError if the log-probabilities differ too much for equal weights
  */
 export function assertSamePolicy(
@@ -52,8 +54,9 @@ export function assertSamePolicy(
 }
 
 /**
- * Returns the effective sample size divided by n. Weights are relative to the largest weight, so
- * that none overflows.
+ * Returns the effective sample size divided by the number of tokens. Importance weights are
+ * computed relative to the largest one, so that none overflows.
+ * @param logs logarithms of the importance weights
  */
 function effectiveShare(logs: readonly number[]): number {
   const largest = logs.reduce((most, value) => Math.max(most, value), -Infinity);

@@ -1,16 +1,17 @@
-/** The rows of a batch that the policy sampled, without demonstrations, as a batch of their own. */
+/**
+ * Extracts the rows of a batch that the policy sampled, without demonstrations, as a separate
+ * batch.
+ */
 import { isExpert } from '@trinity-rft/core';
 import { packBatch, type PackedBatch } from './pack.js';
 
 export interface SampledRows {
   readonly batch: PackedBatch;
-  /**
-   * Returns the entries that belong to sampled rows, from per-token values of the whole batch. [N]
-   * -> [n]
-   */
+  /** Selects the entries of sampled rows from per-token values of the whole batch. [N] -> [n] */
   readonly gather: (values: Float32Array) => Float32Array;
   /**
-   * Returns a copy of `into`, in which the entries of sampled rows are `values`. [n] -> [N]
+   * Returns a copy of `into` in which the entries of sampled rows are replaced by `values`. [n] ->
+   * [N]
    * @param into per-token values of the whole batch; the entries of demonstrations are kept
    */
   readonly scatter: <A extends Float32Array | Uint8Array>(values: A, into: A) => A;

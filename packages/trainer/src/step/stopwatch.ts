@@ -2,11 +2,11 @@
 import type { Clock, Metrics } from '@trinity-rft/core';
 
 export interface Stopwatch {
-  /** Awaits `work` and adds the seconds that it takes to `time/<name>`. */
+  /** Awaits `work` and adds its duration in seconds to the metric `time/<name>`. */
   <T>(name: string, work: Promise<T>): Promise<T>;
   /**
-   * Returns the seconds spent in each part. `time/train_step` is the number of seconds since the
-   * stopwatch was created.
+   * Returns the duration of each part in seconds. `time/train_step` is the time since the stopwatch
+   * was created.
    */
   metrics(): Metrics;
 }

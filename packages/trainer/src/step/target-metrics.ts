@@ -10,13 +10,13 @@ interface TargetMetricsOptions {
 }
 
 /**
- * Returns metrics of the targets of sampled rows; demonstrations have none. Over trained tokens:
- * `critic/{advantages,returns,values}/{mean,max,min}` and `critic/vf_explained_var`. Over calls:
- * `critic/{score,rewards}/{mean,max,min}`, which are before and after the KL penalty, and
- * `sample/zero_advantage_ratio`. If advantages are computed from the batch, also
- * `sample/partial_group_count`, the number of tasks with fewer rollouts in the batch than
- * `repeatTimes`. Their rollouts are compared only with the part of their group that is in the
- * batch. To avoid that, make the batch a multiple of whole groups.
+ * Returns metrics of the targets of sampled rows; demonstrations have no targets. Over trained
+ * tokens: `critic/{advantages,returns,values}/{mean,max,min}` and `critic/vf_explained_var`. Over
+ * calls: `critic/score/{mean,max,min}` (before the KL penalty), `critic/rewards/{mean,max,min}`
+ * (after it) and `sample/zero_advantage_ratio`. If advantages are computed from the batch, also
+ * `sample/partial_group_count`, the number of tasks with fewer than `repeatTimes` rollouts in the
+ * batch. The advantages of such a task's rollouts are relative to only a part of their group. To
+ * avoid that, make the batch size a multiple of the group size.
  */
 export function targetMetrics(
   batch: PackedBatch,
@@ -58,7 +58,7 @@ function sumsOf(
 }
 
 /**
- * Returns the mean, max and min over the tokens that the mask keeps, or no metrics if the mask
+ * Returns the mean, maximum and minimum over the tokens that the mask keeps, or no metrics if it
  * keeps no token.
  */
 function tokenStats(name: string, values: Float32Array, mask: Uint8Array): Metrics {
@@ -76,7 +76,7 @@ function tokenStats(name: string, values: Float32Array, mask: Uint8Array): Metri
     : { [`${name}/mean`]: sum / count, [`${name}/max`]: max, [`${name}/min`]: min };
 }
 
-/** Returns the share of calls in which every trained token has the advantage 0. */
+/** Returns the fraction of calls in which every trained token has the advantage 0. */
 function zeroAdvantages(calls: Calls, advantages: Float32Array, mask: Uint8Array): Metrics {
   const flat = calls.filter(({ start, end }) => {
     for (let i = start; i < end; i++) if (mask[i] && advantages[i] !== 0) return false;

@@ -1,6 +1,6 @@
 /**
- * Targets of a batch, which are advantages and returns. They are stored with the experiences or
- * computed by the trainer.
+ * Determines the targets of a batch, which are advantages and returns. The trainer computes the
+ * targets, or uses advantages that are stored with the experiences.
  */
 import { runKey, type Metrics, InvariantError, responseLength, taskKey } from '@trinity-rft/core';
 import {
@@ -15,9 +15,9 @@ import type { ModelOutputs } from './forward.js';
 import type { PackedBatch } from './pack.js';
 import { sampledRows, type SampledRows } from './sampled-rows.js';
 
-/** State that one train step passes to the next, in addition to weights. Plain JSON. */
+/** State that one train step passes to the next, in addition to weights, as plain JSON. */
 export interface TrainerState {
-  /** Coefficient of an adaptive KL penalty. */
+  /** Current coefficient of an adaptive KL penalty; undefined without such a penalty. */
   readonly klCoefficient?: number;
 }
 
@@ -79,9 +79,9 @@ export function targetsOf(
 }
 
 /**
- * Returns the advantages that the trainer computed, one array per experience of the batch, with NaN
- * where a token was not trained on. Returns undefined if the advantages were stored with the
- * experiences.
+ * Returns the advantages that the trainer computed, as one array per experience of the batch.
+ * Tokens that were not trained on have NaN. Returns undefined if the advantages were stored with
+ * the experiences.
  */
 export function usedAdvantages(
   batch: PackedBatch,
@@ -104,7 +104,7 @@ export function usedAdvantages(
   return [...own.values()];
 }
 
-/** Creates the input of the advantage function from the outputs for the whole batch. */
+/** Creates the input of the advantage function from the model outputs for the whole batch. */
 function advantageInput(
   { batch, gather }: SampledRows,
   { entropy, necs, refLogprobs, critic }: TargetOutputs,
@@ -135,9 +135,9 @@ function advantageInput(
 }
 
 /**
- * Fills in values for masked tokens, which a critic never learns. Each masked token gets the value
- * of the next trained token, or 0 after the last trained token. This is the reward expected from
- * there on, so masked tokens neither gain nor lose. [N]
+ * Replaces the values of masked tokens, because the critic is not trained on them. Each masked
+ * token gets the value of the next trained token of its call, or 0 after the last one. This is the
+ * reward expected from there on, so masked tokens have no effect on advantages. [N]
  */
 function bridgeMasked(
   values: Float32Array,
@@ -163,8 +163,8 @@ function baselinesOf({ calls }: PackedBatch): Float32Array | undefined {
 }
 
 /**
- * Returns the token rewards of experiences that have them. For other experiences, the last token of
- * a call has the reward of the call. [N]
+ * Returns the reward of each token. If an experience has only rewards of calls, the last token of
+ * each call has the call's reward, and the other tokens have 0. [N]
  */
 function rewardsOf(batch: PackedBatch): Float32Array {
   const rewards = batch.column((experience) => experience.tokenRewards);
@@ -173,7 +173,7 @@ function rewardsOf(batch: PackedBatch): Float32Array {
   return rewards;
 }
 
-/** Returns the mask of the tokens that the advantage function kept. */
+/** Returns the mask of the tokens that the advantage function keeps for training. */
 function keptMask(
   { static: { actionMask } }: PackedBatch,
   { actionMask: kept = actionMask }: AdvantageOutput,

@@ -1,6 +1,6 @@
 /**
- * Makes one train step. It depends neither on the algorithm, which is passed as functions, nor on
- * the engine, which is called through its interface.
+ * Makes one train step. The code is independent of the algorithm, which is passed as functions, and
+ * of the engine, which is called through its interface.
  */
 import { type Clock, type Metrics, InvariantError } from '@trinity-rft/core';
 import type { TrainEngine, ValueEngine, OptimizerOptions } from '@trinity-rft/core/engine';
@@ -25,15 +25,18 @@ export interface TrainStepOptions {
   readonly optimizer: OptimizerOptions;
   /** Train step, from 1. */
   readonly step: number;
-  /** State after the previous step. @default the state of a new trainer */
+  /** State after the previous step. @default the initial state of a trainer */
   readonly state?: TrainerState;
   readonly maxResponseTokens?: number;
-  /** Number of rollouts per task, to count groups that are only partly in the batch. @default 1 */
+  /**
+   * Number of rollouts per task, from which groups that are only partly in the batch are counted.
+   * @default 1
+   */
   readonly repeatTimes?: number;
   /**
-   * True if another program samples rollouts with the weights of this trainer. If the batch has
-   * rollouts sampled with the newest weights, the train step then verifies that sampler and trainer
-   * have the same weights.
+   * True if another program samples rollouts with the weights of this trainer. If the batch
+   * contains rollouts that were sampled with the newest weights, the train step then verifies that
+   * sampler and trainer have the same weights.
    * @default false
    */
   readonly isLive?: boolean;
@@ -55,9 +58,9 @@ export interface TrainStepResult {
 
 /**
  * Makes a train step: packs the batch, computes forward passes, advantages and losses, updates
- * policy and critic, and acknowledges the lease. If the step fails, the lease is released, even if
- * the policy has already been updated. A batch without a trained token is acknowledged without an
- * update.
+ * policy and critic, and acknowledges the lease. If the step fails, it releases the lease, even if
+ * the policy has already been updated. If no token of the batch is trained on, acknowledges the
+ * lease without an update.
  */
 export async function trainStep(lease: Lease, options: TrainStepOptions): Promise<TrainStepResult> {
   assertCritic(options);

@@ -46,8 +46,9 @@ export async function updateCritic(
 }
 
 /**
- * Awaits an update, or work that follows one. After a cancellation, the weights may have changed
- * and must not be saved as those of the previous step, so the error is not a CancelledError.
+ * Awaits an update of weights, or work that follows one. Converts a CancelledError to an
+ * EngineError, because the weights may already have changed and must then not be saved as those of
+ * the previous step.
  */
 export async function whole<T>(work: Promise<T>): Promise<T> {
   try {

@@ -1,6 +1,6 @@
 /**
- * Creates the fetch function of an auxiliary model. Requests end at the deadline or when the
- * rollout ends, and errors name the model. Every client that an agent uses has this behaviour.
+ * Creates the fetch function of an auxiliary model. A request is aborted at the deadline or when
+ * the rollout ends, and errors name the model. All clients that an agent uses call this function.
  */
 import { ModelError } from '@trinity-rft/core';
 import { explainRemote, longestTimer, remoteName } from './remote-call.js';
@@ -32,8 +32,8 @@ export function boundFetch(options: RemoteModelOptions): typeof globalThis.fetch
 const openCalls = new WeakMap<Set<string>, Set<{ readonly name: string }>>();
 
 /**
- * Adds a name to `waits`. Returns a function that ends this wait, and removes the name if no other
- * call of that name waits.
+ * Adds the name of a model to `waits` while a call is open. Returns a function that ends the call:
+ * it removes the name unless another call to the same model is open.
  */
 function beginWait(waits: Set<string>, name: string): () => void {
   const calls = openCalls.get(waits) ?? new Set();
@@ -63,7 +63,8 @@ async function rejectWebPage(response: Response, options: RemoteModelOptions): P
 }
 
 /**
- * Returns the response, and calls `done` when its body has been read, has failed or was cancelled.
+ * Returns the response, with a body that calls `done` when it has been read, has failed or was
+ * cancelled.
  */
 function withEnd(response: Response, done: () => void): Response {
   if (!response.body) {

@@ -4,7 +4,7 @@ import type { AgentModel } from '../definition/types.js';
 
 /**
  * Returns an auxiliary model.
- * @param which name, or position in `explorer.auxiliary_models`, from 0
+ * @param which name of the model, or its index in `explorer.auxiliary_models`
  * @throws ConfigError if the model is not configured
  */
 export function auxiliaryModel(

@@ -1,5 +1,6 @@
 /**
- * Calls remote models. Enforces the deadline of a call, and converts failures to errors of Trinity.
+ * Calls remote models. Enforces the deadline of a call, and converts failures to this project's
+ * error classes.
  */
 import {
   CancelledError,
@@ -10,12 +11,12 @@ import {
 } from '@trinity-rft/core';
 import { causesOf } from '@trinity-rft/core/support';
 
-/** Maximum delay of a timer, in milliseconds. */
+/** Maximum delay of a JavaScript timer, in milliseconds. */
 export const longestTimer = 2 ** 31 - 1;
 
 /**
- * Calls `work` with a signal that aborts at the deadline, or when the rollout or the call is
- * aborted.
+ * Calls `work` with a signal that aborts at the deadline, when the rollout ends, or when
+ * `callSignal` aborts.
  * @throws ModelError if the call fails, or CancelledError if it is aborted
  */
 export async function remoteCall<T>(
@@ -35,7 +36,7 @@ export async function remoteCall<T>(
   }
 }
 
-/** Returns a phrase that names the model and can begin a sentence. */
+/** Returns a noun phrase that names the model, for the beginning of an error message. */
 export const remoteName = ({
   kind = 'auxiliary',
   modelPath,
@@ -43,8 +44,8 @@ export const remoteName = ({
 }: RemoteModelOptions): string => `The ${kind} model "${modelPath}" at ${new URL(baseURL).host}`;
 
 /**
- * Finds an error of Trinity among an error's causes, because clients wrap the errors of their fetch
- * function.
+ * Finds a TrinityError among the causes of an error, because client libraries wrap the errors that
+ * their fetch function throws.
  */
 const ownCause = (error: unknown): TrinityError | undefined =>
   causesOf(error).find((cause) => TrinityError.is(cause));
@@ -107,13 +108,16 @@ export interface RemoteModelOptions {
   readonly baseURL: string;
   /** API key. It is sent to `baseURL`, and the workflow can read it through `endpoint()`. */
   readonly apiKey: string;
-  /** Name of the model in its service. */
+  /** Model name to send to the service. */
   readonly modelPath: string;
-  /** Settings of calls that do not set these fields. @default the service's defaults */
+  /**
+   * Settings for requests that do not set these fields.
+   * @default undefined: the service's defaults apply
+   */
   readonly defaults?: Pick<ChatOptions, 'temperature' | 'topP' | 'maxTokens'>;
   /**
    * Value of `chat_template_kwargs.enable_thinking` in requests, which vLLM and SGLang read.
-   * @default not sent
+   * @default undefined: the field is not sent
    */
   readonly enableThinking?: boolean;
   /** Deadline of one call including its retries, in milliseconds. */
@@ -123,8 +127,9 @@ export interface RemoteModelOptions {
   /** Signal that aborts every call. */
   readonly signal?: AbortSignal;
   /**
-   * Set to which this model's name is added while a call waits for its service.
-   * @default no record of waits
+   * Set that contains this model's name while a call to it is open, for reports of what a rollout
+   * waits for.
+   * @default undefined: open calls are not recorded
    */
   readonly waits?: Set<string>;
   /** Function that sends requests. @default the global `fetch` */

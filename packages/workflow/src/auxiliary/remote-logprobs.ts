@@ -1,4 +1,6 @@
-/** Gets log-probabilities of given tokens from a remote model, if its service supports this. */
+/**
+ * Requests the log-probabilities of given tokens from a remote model, if its service supports this.
+ */
 import { ModelError } from '@trinity-rft/core';
 import type { ScoreOptions } from '@trinity-rft/core/internal';
 import type { OpenAI } from 'openai';
@@ -11,14 +13,14 @@ interface ScoreCall extends ScoreOptions {
 }
 
 /**
- * vLLM's response field for `prompt_logprobs: 0`, which OpenAI's API does not have. The list has
- * one entry per token, with log-probabilities by token id. The first entry is null.
+ * Field of vLLM's response to `prompt_logprobs: 0`, which OpenAI's API does not have. The list has
+ * one entry per token of the prompt: log-probabilities by token id, or null for the first token.
  */
 type PromptLogprobs = readonly (Readonly<Record<string, { readonly logprob?: unknown }>> | null)[];
 
 /**
- * Returns the log-probability of each response token. Services compute log-probabilities at
- * temperature 1, so other temperatures are rejected.
+ * Returns the log-probability of each response token. Rejects temperatures other than 1, because
+ * services compute log-probabilities at temperature 1.
  * @throws ModelError if the service does not return log-probabilities of given tokens
  */
 export async function remoteLogprobs(

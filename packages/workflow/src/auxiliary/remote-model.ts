@@ -18,8 +18,9 @@ import { remoteLogprobs } from './remote-logprobs.js';
 import type { RemoteModelOptions } from './remote-call.js';
 
 /**
- * Creates the model. `chat` returns text, tool calls and finish reasons. `tokens` and `logprobs` of
- * its responses are empty, so the responses cannot be trained on. `topLogprobs` is not supported.
+ * Creates a client model for an OpenAI-compatible service. The responses of `chat` have text, tool
+ * calls and finish reasons, but empty `tokens` and `logprobs`, so they cannot be trained on.
+ * `topLogprobs` is not supported.
  */
 export function createRemoteModel(options: RemoteModelOptions): AgentModel {
   const { baseURL, apiKey, modelPath } = options;
@@ -83,9 +84,10 @@ async function chat(
 type CompletionRequest = OpenAI.ChatCompletionCreateParamsNonStreaming;
 
 /**
- * Converts a call to a request. Omits fields that equal the defaults of services. OpenAI's API
- * rejects `top_k` and `min_tokens`, so these fields are sent only if they have an effect. The
- * model's fetch function adds the model's settings, as it does for requests of other clients.
+ * Converts the arguments of `chat` to a request. Omits fields that equal the defaults of services,
+ * and sends `top_k` and `min_tokens` only if they have an effect, because OpenAI's API rejects
+ * them. The fetch function adds the configured settings of the model, for this client as for all
+ * others.
  */
 function toRequest(
   messages: readonly ChatMessage[],

@@ -1,6 +1,6 @@
 /**
- * Adds the configured settings of an auxiliary model to requests of any client that lack these
- * settings.
+ * Adds the configured settings of an auxiliary model, such as the temperature, to requests that do
+ * not set them. Works for the requests of any client library.
  */
 import { tryJson } from '@trinity-rft/core/support';
 import type { RemoteModelOptions } from './remote-call.js';
@@ -9,7 +9,7 @@ type Settings = Pick<RemoteModelOptions, 'defaults' | 'enableThinking'>;
 type Fetch = typeof globalThis.fetch;
 type Body = Readonly<Record<string, unknown>>;
 
-/** Names that each API uses for the maximum length of a response. The usual name comes first. */
+/** Field names of the token limit by path of the API, the usual name first. */
 const limits: readonly (readonly [path: RegExp, ...names: readonly string[]])[] = [
   [/\/chat\/completions$/, 'max_tokens', 'max_completion_tokens'],
   [/\/completions$/, 'max_tokens'],
@@ -18,8 +18,8 @@ const limits: readonly (readonly [path: RegExp, ...names: readonly string[]])[] 
 ];
 
 /**
- * Sends a request with the configured settings. Does not change requests in other formats or to
- * other paths.
+ * Sends a request to which the configured settings have been added. Requests to other paths, or in
+ * a format that is not known, are sent unchanged.
  */
 export async function sendWithSettings(
   fetch: Fetch,
@@ -53,8 +53,8 @@ function parsed(text: string): Body | undefined {
 }
 
 /**
- * Adds the settings that a request lacks. Omits settings that equal the services' defaults, because
- * some models of OpenAI reject these fields.
+ * Adds the settings that a request does not set. Omits settings that equal the services' defaults,
+ * because some models of OpenAI reject these fields.
  */
 function withSettings(
   body: Body,
@@ -83,9 +83,9 @@ function withSettings(
 }
 
 /**
- * Returns the request body with its token limit under the other name, if an error response asks for
- * that name. Services of reasoning models reject `max_tokens`, and name the field that they expect.
- * Returns undefined if no change is needed.
+ * Returns the body for a second attempt if the service rejected the field `max_tokens` and its
+ * error message names the other field for the token limit, as services of reasoning models do.
+ * Returns undefined for any other response.
  */
 async function limitByOtherName(
   { max_tokens: limit, ...body }: Body,

@@ -1,34 +1,38 @@
 /**
- * Provides the URL of a rollout's model as the settings that each agent framework expects. The
- * settings are plain objects, so that no framework becomes a dependency.
+ * Provides the URL and key of a rollout's model in the form that each agent framework expects. The
+ * settings are plain objects, so that this package does not depend on the frameworks.
  */
 
-/** URL and key of one rollout's model. Calls to this URL are recorded for this rollout only. */
+/**
+ * URL and key of a model for one rollout. Calls to this URL are recorded as calls of this rollout.
+ */
 export interface EndpointAddress {
   /** Root of the API, which ends in `/v1`. */
   readonly baseURL: string;
   /**
-   * Key for this rollout only, which is valid until the rollout ends. For a remote model, the
-   * service's key.
+   * API key, which is valid for this rollout only, until the rollout ends. For a remote model, it
+   * is the key of the service.
    */
   readonly apiKey: string;
   /**
-   * URL that contains the key, for clients that send another key. It is as secret as the key.
-   * Undefined for models of other services, and if there is no HTTP server.
+   * URL that contains the key, for clients that send a key of their own instead. It must be kept
+   * secret like the key. Undefined for models of other services, and if there is no HTTP server.
    */
   readonly keyedBaseURL?: string | undefined;
-  /** Value for the `model` field of requests. Any other value is accepted too. */
+  /** Value for the field `model` of requests. Other values are accepted too. */
   readonly model: string;
   /**
-   * Function that serves the same endpoint within this process. Use it instead of the global
-   * `fetch`.
+   * Function with which to call the endpoint, instead of the global `fetch`. For the trained model,
+   * it does not leave this process; for a remote model, it adds the deadline and the configured
+   * settings.
    */
   readonly fetch: typeof globalThis.fetch;
 }
 
 /**
- * URL and key that an agent uses to call the model of its rollout. If a framework has a setting for
- * retries, retries are off, because the explorer retries whole rollouts.
+ * URL and key with which an agent calls the model of its rollout, as settings for several
+ * frameworks. The settings switch off the retries of a framework, because the explorer retries
+ * whole rollouts.
  */
 export interface AgentEndpoint extends EndpointAddress {
   /** Settings for OpenAI's client: `new OpenAI(endpoint.openai())`. */
@@ -58,13 +62,13 @@ export interface AgentEndpoint extends EndpointAddress {
     readonly configuration: { readonly baseURL: string; readonly fetch: typeof globalThis.fetch };
   };
   /**
-   * Settings for Mastra, whose calls go over HTTP:
-   * `agent.generate(prompt, { model: endpoint.mastra() })`.
+   * Settings for Mastra, which calls the endpoint over HTTP: `agent.generate(prompt, { model:
+   * endpoint.mastra() })`.
    */
   mastra(): { readonly id: `${string}/${string}`; readonly url: string; readonly apiKey: string };
   /**
-   * Settings for AgentScope, whose calls go over HTTP:
-   * `new OpenAIChatModel(endpoint.agentscope())`.
+   * Settings for AgentScope, which calls the endpoint over HTTP: `new
+   * OpenAIChatModel(endpoint.agentscope())`.
    */
   agentscope(): {
     readonly modelName: string;
@@ -82,7 +86,7 @@ export interface AgentEndpoint extends EndpointAddress {
     readonly timeout: number;
     readonly additionalSessionOptions: { readonly fetch: typeof globalThis.fetch };
   };
-  /** Environment variables for a child process, whose calls go over HTTP. */
+  /** Environment variables for a child process, which calls the endpoint over HTTP. */
   env(): {
     readonly OPENAI_BASE_URL: string;
     readonly OPENAI_API_KEY: string;
@@ -91,8 +95,8 @@ export interface AgentEndpoint extends EndpointAddress {
 }
 
 /**
- * Maximum delay of setTimeout, in milliseconds. Stands for no timeout, because the rollout limits
- * the duration of calls.
+ * Longest timeout that a timer supports, in milliseconds. It switches off the timeouts of clients,
+ * because the rollout has a time limit of its own.
  */
 const noTimeoutMs = 2 ** 31 - 1;
 

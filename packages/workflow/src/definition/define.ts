@@ -1,4 +1,7 @@
-/** Declares workflows, and recognises the definitions that plugins export. */
+/**
+ * Declares workflows, and recognises the definitions of workflows and reward functions that plugins
+ * export.
+ */
 import type { ArgsSchema } from '@trinity-rft/core';
 import { checkName } from '@trinity-rft/core/support';
 import type { RewardDefinition } from '../reward/index.js';
@@ -18,22 +21,25 @@ export type AnyArgs = Readonly<Record<string, unknown>>;
 interface Declaration<Args> {
   readonly name: string;
   /**
-   * Schema of `workflow_args`, in zod or another library that supports Standard Schema. `trinity
-   * config check` and the start of a run report wrong arguments.
-   * @default no check of the arguments
+   * Schema of `workflow_args`, in zod or another library that supports Standard Schema. Wrong
+   * arguments are reported by `trinity config check` and when a run starts.
+   * @default undefined: arguments are not checked
    */
   readonly args?: ArgsSchema<Args>;
-  /** Requirements of the workflow. @default no needs */
+  /** Requirements of the workflow. @default no requirements */
   readonly needs?: WorkflowNeeds;
 }
 
 /** A workflow as a function of its context. */
 export interface WorkflowFunctionOptions<Args = AnyArgs> extends Declaration<Args> {
-  /** Executes the workflow. `args` are the arguments as returned by the schema. */
+  /**
+   * Executes the workflow. `args` are the arguments after validation by the schema, with its
+   * defaults.
+   */
   readonly run: (context: WorkflowContext, args: Args) => Promise<WorkflowResult> | WorkflowResult;
 }
 
-/** A workflow as a class; `canReset` and `canRepeat` are static properties of the class. */
+/** A workflow as a class. `canReset` and `canRepeat` are read from its static properties. */
 export interface WorkflowClassOptions extends Declaration<unknown> {
   readonly workflow: WorkflowClass;
 }
@@ -97,11 +103,14 @@ function ofClass(
   };
 }
 
-/** Recognises a result of {@link defineWorkflow}, even from another copy of this package. */
+/**
+ * Returns true for a result of {@link defineWorkflow}, even if another copy of this package created
+ * it.
+ */
 export const isWorkflowDefinition = (value: unknown): value is WorkflowDefinition =>
   kindOf(value) === 'trinity-rft.workflow';
 
-/** Recognises a result of `defineReward`, even from another copy of this package. */
+/** Returns true for a result of `defineReward`, even if another copy of this package created it. */
 export const isRewardDefinition = (value: unknown): value is RewardDefinition =>
   kindOf(value) === 'trinity-rft.reward';
 

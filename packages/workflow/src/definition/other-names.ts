@@ -1,13 +1,15 @@
 /**
- * Names of Trinity-RFT that are not registered here. A name is an alias of a registered name, or is
- * refused with a proposed replacement.
+ * Names of workflows and reward functions that Trinity-RFT has but this package does not register.
+ * Each is an alias of a registered name, or is refused with a hint what to use instead.
  */
 
-/** Names that are recognised although they are not registered. */
+/**
+ * Names that are recognised although they are not registered: aliases, and names that are refused.
+ */
 export interface OtherNames {
   /** Registered names, keyed by alias. */
   readonly aliases: Readonly<Record<string, string>>;
-  /** Descriptions of a replacement, keyed by refused name. */
+  /** Hints what to use instead, keyed by refused name. */
   readonly refused: Readonly<Record<string, string>>;
 }
 
@@ -30,8 +32,8 @@ export function readAs(
 }
 
 /**
- * Returns the reason why `name` cannot be used, with a replacement. Returns undefined for an
- * unknown name.
+ * Returns the reason why `name` is refused, with a hint what to use instead. Returns undefined for
+ * an unknown name.
  */
 export function refusalOf(name: string, { refused }: OtherNames): string | undefined {
   const reason = isIn(refused, name);
@@ -58,7 +60,10 @@ const openJudge =
 const adapter =
   'It wraps functions that a Python program passes. Use tune of @trinity-rft/tuner, or defineWorkflow in a plugin with an adapter of @trinity-rft/agentscope.';
 
-/** Names of workflows in Trinity-RFT 0.6.0, its examples, and its repository after that release. */
+/**
+ * Names of workflows that occur in Trinity-RFT 0.6.0, in its examples, or in its repository after
+ * that release.
+ */
 export const otherWorkflows: OtherNames = {
   aliases: {
     bots_ref_eval_collect_math_boxed_workflow: 'bots_math_boxed_workflow',
@@ -75,7 +80,7 @@ export const otherWorkflows: OtherNames = {
   },
 };
 
-/** Names of reward functions, like {@link otherWorkflows}. */
+/** Names of reward functions from the same sources as {@link otherWorkflows}. */
 export const otherRewards: OtherNames = {
   aliases: {},
   refused: {

@@ -1,16 +1,16 @@
-/** Failures of single rollouts of a group. */
+/** Reports that some rollouts of a group failed. */
 import { describeError, WorkflowError } from '@trinity-rft/core';
 import type { WorkflowResult } from './types.js';
 import type { Workflow } from './workflow-class.js';
 
 /**
- * Error of a workflow with `canRepeat`, some of whose rollouts failed. The explorer keeps the
- * result of the others, and repeats each failed rollout alone.
+ * Error that a group of rollouts failed partly, for a workflow with `canRepeat`. The explorer keeps
+ * the result of the other rollouts, and repeats each failed rollout alone.
  */
 export class PartialGroupError extends WorkflowError {
   /** Result of the rollouts that succeeded. */
   readonly result: WorkflowResult;
-  /** Errors of the other rollouts, by rollout number. */
+  /** Errors of the failed rollouts, by rollout number. */
   readonly failed: ReadonlyMap<number, unknown>;
 
   constructor(result: WorkflowResult, failed: ReadonlyMap<number, unknown>) {
@@ -27,16 +27,17 @@ export class PartialGroupError extends WorkflowError {
 const failedRollouts = new WeakMap<Workflow, ReadonlyMap<number, unknown>>();
 
 /**
- * Records the errors, by rollout number, of rollouts that will be missing in the result of `run`.
- * The errors are thrown after `run`, so that subclasses can process the result of their base class.
+ * Records the errors of rollouts whose experiences will be missing in the result of `run`, by
+ * rollout number. {@link runGroup} reports them after `run`, so that a subclass can process the
+ * result of its base class.
  */
 export function noteFailedRollouts(workflow: Workflow, failed: ReadonlyMap<number, unknown>): void {
   failedRollouts.set(workflow, new Map([...(failedRollouts.get(workflow) ?? []), ...failed]));
 }
 
 /**
- * Calls `run`.
- * @throws PartialGroupError with the result of `run`, if `run` noted failed rollouts
+ * Calls `run`, and returns its result.
+ * @throws PartialGroupError with the result of `run`, if failed rollouts were noted during the call
  */
 export async function runGroup(workflow: Workflow): Promise<WorkflowResult> {
   failedRollouts.delete(workflow);

@@ -1,6 +1,6 @@
 /**
- * Tables of named values. Registering a name twice throws. The error for an unknown name lists the
- * known names.
+ * Registries: tables of values by name. Registering a name twice throws. The error for an unknown
+ * name lists the known names.
  */
 import { ConfigError } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/support';
@@ -22,8 +22,8 @@ export interface Registry<T> {
    */
   readAs(name: string): string | undefined;
   /**
-   * Returns the reason why a recognised name cannot be used, with a replacement. Returns undefined
-   * for other names.
+   * Returns the reason why a name is refused, with a hint what to use instead. Returns undefined
+   * for names that are not refused.
    */
   refusal(name: string): string | undefined;
 }
@@ -31,8 +31,9 @@ export interface Registry<T> {
 const none: OtherNames = { aliases: {}, refused: {} };
 
 /**
- * Creates an empty table.
+ * Creates an empty registry.
  * @param kind kind of values, for error messages: "workflow", "reward function"
+ * @param others aliases and refused names
  */
 export function createRegistry<T>(kind: string, others: OtherNames = none): Registry<T> {
   const entries = new Map<string, T>();

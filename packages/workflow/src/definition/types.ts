@@ -24,28 +24,28 @@ export interface AgentModel extends RolloutModel<OpenAI> {
 }
 
 /**
- * Context of a workflow in one rollout, or in one group of rollouts if its definition has
- * `canRepeat`.
+ * Context of a workflow, for one rollout, or for a group of rollouts if the workflow's definition
+ * has `canRepeat`.
  */
 export interface WorkflowContext {
   readonly task: Task;
   /** The trained model. All its calls are recorded. */
   readonly model: AgentModel;
-  /** Judges and other auxiliary models by name. Their calls are not trained on. */
+  /** Auxiliary models (judges, for example) by name. Their calls are not trained on. */
   readonly auxiliaryModels: ReadonlyMap<string, AgentModel>;
-  /** Reward function that the task names; undefined if the task names none. */
+  /** Reward function of the task; undefined if the task has none. */
   readonly rewardFn?: RewardFn;
   readonly runtime: Runtime;
   /**
-   * Id of the rollout, under which a pending reward is submitted: `explore step/task/run`.
-   * @default undefined outside a rollout
+   * Id of the rollout, `explore step/task/run`, under which a pending reward is submitted later.
+   * @default undefined: the workflow does not run in a rollout
    */
   readonly runId?: string;
-  /** Maximum number of milliseconds for this attempt. @default no limit */
+  /** Time limit of this attempt, in milliseconds. @default no limit */
   readonly timeLimitMs?: number;
   /**
-   * Signal that aborts when the attempt ends, times out or is cut off, and when the training run
-   * stops.
+   * Signal that aborts when the attempt ends, reaches its time limit or is cut off, and when the
+   * training run stops.
    */
   readonly signal: AbortSignal;
 }
@@ -58,29 +58,29 @@ export interface WorkflowOutput {
 }
 
 /**
- * Result of a rollout whose reward is submitted later, under the rollout's id, with `trinity
- * reward`.
+ * Result of a rollout whose reward is not known yet. It is submitted later with `trinity reward`,
+ * under the id of the rollout.
  */
 export interface PendingOutput extends Omit<WorkflowOutput, 'reward'> {
   readonly pending: true;
-  /** Maximum number of milliseconds to wait for the reward. @default `explorer.max_reward_delay` */
+  /** Maximum time to wait for the reward, in milliseconds. @default `explorer.max_reward_delay` */
   readonly deadlineMs?: number;
 }
 
 /**
- * Result of a workflow. It is a list of experiences that the workflow created, or a result for the
- * recorded calls: a score, a bare reward, or the notice that the reward is pending.
+ * Result of a workflow: experiences that the workflow created itself, or a score, a reward or the
+ * notice of a pending reward for the recorded calls.
  */
 export type WorkflowResult = readonly Experience[] | WorkflowOutput | PendingOutput | number;
 
-/** A workflow that was created for a task. */
+/** Instance of a workflow, which was created for a task and may be reused for others. */
 export interface WorkflowInstance {
   run(): Promise<WorkflowResult> | WorkflowResult;
-  /** Prepares the instance for another task, if the definition has `canReset`. */
+  /** Prepares the instance for another task. Called only if the definition has `canReset`. */
   reset?(context: WorkflowContext): void | Promise<void>;
   /**
-   * Makes the next `run` perform `repeatTimes` rollouts, with numbers from `runIdBase` on, if the
-   * definition has `canRepeat`.
+   * Makes the next `run` perform `repeatTimes` rollouts, which are numbered from `runIdBase` on.
+   * Called only if the definition has `canRepeat`.
    */
   setRepeatTimes?(repeatTimes: number, runIdBase: number): void;
 }
@@ -88,8 +88,8 @@ export interface WorkflowInstance {
 type AnyArgs = Readonly<Record<string, unknown>>;
 
 /**
- * Requirements of a workflow, in addition to the model. A configuration that does not meet these
- * requirements is refused.
+ * Requirements of a workflow, in addition to a model. A configuration that does not meet them is
+ * refused.
  */
 export interface WorkflowNeeds extends Needs {
   /**
@@ -97,9 +97,9 @@ export interface WorkflowNeeds extends Needs {
    */
   readonly byArgs?: (args: AnyArgs) => Needs;
   /**
-   * Checks the row of a task by reading the row as a rollout does.
-   * @default no check of the rows
-   * @throws TaskError if the row cannot be read
+   * Checks the row of a task, by parsing it in the same way as a rollout does.
+   * @default undefined: rows are not checked
+   * @throws TaskError if the row is not valid
    */
   readonly readRow?: (task: Task) => void;
   /** True if rows must have a text under `format.prompt_key`. @default false */
@@ -116,21 +116,22 @@ export interface WorkflowNeeds extends Needs {
    * @default false
    */
   readonly rewardFn?: boolean;
-  /** Fixed texts of `format` that have no effect. @default no texts */
+  /** Settings of `format` that the workflow ignores. @default none */
   readonly unread?: readonly ('systemPrompt' | 'systemPromptKey' | 'replyPrefix')[];
   /**
-   * Name of the argument that selects an auxiliary model by name or position. If the argument is
-   * not set, the workflow uses the first model.
-   * @default no auxiliary model
+   * Name of the argument that selects an auxiliary model by name or index. If the argument is not
+   * set, the workflow uses the first auxiliary model.
+   * @default undefined: the workflow uses no auxiliary model
    */
   readonly auxiliaryModel?: string;
   /**
-   * Name of the argument that selects an optional auxiliary model. The argument may also be false.
-   * @default no optional model
+   * Name of an argument that selects an auxiliary model by name or index, or is false for no model.
+   * @default undefined: there is no such argument
    */
   readonly optionalModel?: string;
   /**
-   * Returns the names of the auxiliary models that validated arguments require. @default no models
+   * Returns the names of auxiliary models that must be configured for these validated arguments.
+   * @default none
    */
   readonly models?: (args: AnyArgs) => readonly string[];
 }
@@ -152,22 +153,25 @@ export interface Grader {
 export interface WorkflowDefinition {
   readonly kind: 'trinity-rft.workflow';
   readonly name: string;
-  /** Lists the problems of `workflow_args`. @default no check of the arguments */
+  /**
+   * Returns the problems of `workflow_args`; an empty list if they are valid.
+   * @default undefined: arguments are not checked
+   */
   readonly checkArgs?: (args: AnyArgs) => readonly ArgProblem[];
-  /** Requirements of the workflow. @default no needs */
+  /** Requirements of the workflow. @default no requirements */
   readonly needs?: WorkflowNeeds;
   /**
    * Generates rows for task sets with `storage_type: generated`. Returns undefined if no rows can
    * be generated with these arguments.
-   * @default no generated rows
+   * @default undefined: the workflow cannot generate rows
    * @throws TaskError if fewer tasks exist than requested
    */
   readonly tasks?: (args: AnyArgs, range: TaskRange) => readonly RawTask[] | undefined;
   /**
-   * Begins the task of a row and ends the task at once, as a check before the training run.
+   * Checks a row before the training run, by starting its task and ending it at once.
    * @param models names of the auxiliary models, in configured order; if they are not given, the
    * check assumes that there is one
-   * @default no check of the rows
+   * @default undefined: rows are not checked
    * @throws TaskError for a row that the workflow cannot attempt
    */
   readonly checkRow?: (
@@ -176,20 +180,19 @@ export interface WorkflowDefinition {
     models?: GraderContext['models'],
   ) => Promise<void>;
   /**
-   * Returns the name of the environment that the workflow uses with these arguments. If the
-   * environment fails repeatedly, all rollouts that use it wait.
+   * Returns the name of the environment that the workflow uses with these arguments. If an
+   * environment fails repeatedly, all rollouts that use it are paused.
    * @default the name of the workflow
    */
   readonly environment?: (args: AnyArgs) => string;
   /**
-   * Describes the grader of answers, if the grader depends on the auxiliary models of the training
-   * run.
-   * @default no choice of graders
+   * Describes what grades the answers, if this depends on the auxiliary models of the training run.
+   * @default undefined: the grader is always the same
    */
   readonly grader?: (args: AnyArgs, context: GraderContext) => Grader | undefined;
   /**
-   * True if the workflow itself selects the experiences to train on, so that even a single rollout
-   * per task gives a training signal.
+   * True if the workflow itself selects the experiences to train on. A group with a single rollout
+   * then has a training signal too.
    * @default false
    */
   readonly selects?: boolean;

@@ -6,12 +6,12 @@ const owner: ArgsOwner = { key: 'workflow_args', word: 'workflow', code: 'WORKFL
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** Lists the problems of `args`; empty if `args` fit the schema. */
+/** Returns the problems of `args`; an empty list if they fit the schema. */
 export const workflowArgProblems = (schema: ArgsSchema, args: Args): readonly ArgProblem[] =>
   argProblems(schema, args, owner);
 
 /**
- * Returns the arguments as converted by the schema, with defaults.
+ * Returns the arguments after validation by the schema, with its defaults and conversions.
  * @throws ConfigError if the arguments do not fit the schema
  */
 export const readWorkflowArgs = <A>(schema: ArgsSchema<A>, args: Args): A =>

@@ -17,11 +17,14 @@ export interface RunScore {
 }
 
 /**
- * A workflow as a class. `run` uses `this.model` to solve `this.task`, and returns experiences or a
- * score. After a reset, `this.task` and `this.model` belong to the new task.
+ * Base class of workflows. `run` uses `this.model` to solve `this.task`, and returns experiences or
+ * a score. After a reset, `this.task` and `this.model` are those of the new task.
  */
 export abstract class Workflow {
-  /** True if an instance may be reused. `reset(task)` is then called before the next task. */
+  /**
+   * True if an instance may be reused for another task. `reset(task)` is then called before that
+   * task.
+   */
   static readonly canReset: boolean = false;
   /**
    * True if one call of `run` performs all rollouts of a group. `setRepeatTimes` is then called
@@ -62,9 +65,9 @@ export abstract class Workflow {
   abstract run(): Promise<WorkflowResult> | WorkflowResult;
 
   /**
-   * Returns the model calls that were recorded since the last call of this method, as experiences
-   * of one rollout. A workflow with `canRepeat` that performs its rollouts one by one must pass the
-   * `index` of each rollout.
+   * Returns the model calls that were recorded since the previous call of this method, as
+   * experiences of one rollout. If a workflow with `canRepeat` performs its rollouts one after the
+   * other, it must pass the `index` of each rollout.
    */
   protected recorded({ reward, index = 0, metrics = {} }: RunScore): readonly Experience[] {
     return this.model.extractExperiencesFromHistory().map((experience) =>
@@ -77,7 +80,8 @@ export abstract class Workflow {
   }
 
   /**
-   * Discards state of the previous task. A subclass that has such state must override this method.
+   * Discards the state that an instance has of its previous task. A subclass with such state must
+   * override this method.
    */
   reset(_task: Task): void | Promise<void> {
     // The base class has no state to discard.
@@ -88,7 +92,7 @@ export abstract class Workflow {
     this.runIdBase = runIdBase;
   }
 
-  /** Sets the context of a reused instance, in place of the constructor, and calls `reset`. */
+  /** Replaces the context of a reused instance, and calls `reset`. */
   attach(context: WorkflowContext): void | Promise<void> {
     this.#context = context;
     return this.reset(context.task);

@@ -1,4 +1,4 @@
-/** Creates reward functions by the names that configurations use. */
+/** Creates reward functions by their names in configurations. */
 import type { RewardFn } from '@trinity-rft/core';
 import { pickRow } from '@trinity-rft/core/support';
 import { accuracyReward } from './rewards/accuracy-reward.js';
@@ -18,10 +18,7 @@ import { toolCallReward } from './rewards/tool-call-reward.js';
 
 const withoutTruth: ReadonlySet<string> = new Set(['format_reward', 'overlong_penalty_reward']);
 
-/**
- * Every built-in reward function, with its description for the documentation. A new reward function
- * needs one file, and one entry in this table.
- */
+/** Built-in reward functions by name. Adding one requires a file, and an entry in this table. */
 export const rewardKinds: Readonly<Record<string, RewardKind>> = {
   accuracy_reward: accuracyReward,
   countdown_reward: countdownReward,
@@ -47,7 +44,8 @@ export const rewardsOfTruth: ReadonlySet<string> = new Set(
 export const rewardFnNames: readonly string[] = Object.keys(rewardKinds).toSorted();
 
 /**
- * Creates a reward function by its name. `args` have the snake_case names of the YAML file.
+ * Creates a reward function by its name. `args` are its arguments in snake case, as in the YAML
+ * file.
  * @throws ConfigError for an unknown name, an unknown argument or a value out of range
  */
 export function createRewardFn(

@@ -1,4 +1,4 @@
-/** Declares reward functions. */
+/** Declares reward functions of plugins. */
 import type { Needs, RewardFn } from '@trinity-rft/core';
 import { checkName } from '@trinity-rft/core/support';
 
@@ -8,7 +8,7 @@ export interface RewardDefinition {
   readonly name: string;
   /** True if the function compares responses with the task's reference answer. @default false */
   readonly needsTruth?: boolean;
-  /** Requirements of the reward function. @default no needs */
+  /** Requirements of the reward function. @default no requirements */
   readonly needs?: Needs;
   /**
    * Creates the reward function from its configured arguments.
@@ -25,7 +25,7 @@ export interface RewardDefinition {
 export function defineReward(options: {
   readonly name: string;
   readonly score: RewardFn;
-  /** Requirements of the reward function. @default no needs */
+  /** Requirements of the reward function. @default no requirements */
   readonly needs?: Needs;
 }): RewardDefinition {
   return {

@@ -1,21 +1,21 @@
 /**
- * Scores the result of an agent by passing its text to the reward function. Mistakes made by the
- * model are returned as data, not thrown.
+ * Scores what an agent returns, by calling the task's reward function. Failures that the model has
+ * caused are returned as data, not thrown.
  */
 import { WorkflowError } from '@trinity-rft/core';
 import { returnedBy } from '@trinity-rft/core/support';
 import { scoreResponse } from './score-response.js';
 import type { WorkflowContext, WorkflowOutput } from '../definition/types.js';
 
-/** Result of an agent, or the kind of fault if the output of the model made the agent fail. */
+/** Result of an agent, or the kind of fault if the model's output made the agent fail. */
 export type AgentOutcome<Result, Fault extends string = string> =
   | { readonly fault?: undefined; readonly result: Result }
   | { readonly fault: Fault; readonly error: Error; readonly result?: undefined };
 
 /**
- * Awaits the execution of an agent. Returns a mistake of the model as a fault, which can have a
- * reward and be trained on. In contrast, a workflow that throws is retried, and its recorded calls
- * are lost. Rejects with all other errors.
+ * Waits for an agent to finish. If the model's output made it fail, returns the kind of fault, so
+ * that the rollout gets a reward and can be trained on. (If a workflow throws instead, it is
+ * retried, and its recorded calls are lost.) Rejects with all other errors.
  */
 export async function agentOutcome<Result, Fault extends string>(
   run: Promise<Result>,
@@ -31,8 +31,8 @@ export async function agentOutcome<Result, Fault extends string>(
 }
 
 /**
- * Scores an agent's answer with the task's reward function, whose parts become metrics.
- * @throws WorkflowError `REWARD_MISSING` if the task names no reward function; RewardError if the
+ * Scores an agent's answer with the task's reward function. The parts of the reward become metrics.
+ * @throws WorkflowError `REWARD_MISSING` if the task has no reward function; RewardError if the
  * reward function fails
  */
 export async function scoreAnswer(
@@ -51,9 +51,10 @@ export async function scoreAnswer(
 }
 
 /**
- * Scores the outcome of an agent. The reward function scores a string; if there is no answer, it
- * scores an empty string. A number, a boolean or a {@link WorkflowOutput} is the score itself. A
- * fault gets `faultReward`. The metric `model_fault` is 1 for a fault, else 0.
+ * Scores the outcome of an agent. If it is a string, the reward function scores it; if there is no
+ * answer, the reward function scores an empty string. A number, a boolean or a {@link
+ * WorkflowOutput} already is the score. A fault gets the reward `faultReward`. The metric
+ * `model_fault` is 1 for a fault, else 0.
  * @throws WorkflowError and RewardError like {@link scoreAnswer}
  */
 export async function scoreOutcome(

@@ -1,5 +1,6 @@
 /**
- * Calls reward functions, checks their results, sums the parts, and names the function in errors.
+ * Calls reward functions, checks their results, and sums the parts. Errors name the reward
+ * function.
  */
 import {
   taskPrompt,
@@ -17,12 +18,15 @@ export interface Score {
   /** Sum of the parts. */
   readonly reward: number;
   readonly parts: Metrics;
-  /** Reasons by part, if the function returns reasons. They are stored with the rollout. */
+  /**
+   * Explanations of the parts, by name of the part, if the reward function returns them. They are
+   * stored with the rollout.
+   */
   readonly reasons: Readonly<Record<string, string>>;
 }
 
 /**
- * Scores one response to `task`. Reward functions for length and format need `details`.
+ * Scores one response to `task`. Reward functions that depend on length or layout need `details`.
  * @throws RewardError if the function throws or returns anything but usable numbers
  */
 export async function scoreResponse(
@@ -50,8 +54,8 @@ export async function scoreResponse(
 }
 
 /**
- * Calls {@link scoreResponse} for a response of `chat`, with its reasoning and its number of
- * tokens.
+ * Scores a response of `chat` like {@link scoreResponse}, with its reasoning and its number of
+ * tokens as details.
  */
 export const scoreChoice = (rewardFn: RewardFn, task: Task, choice: ChatResponse): Promise<Score> =>
   scoreResponse(rewardFn, task, choice.responseText, {

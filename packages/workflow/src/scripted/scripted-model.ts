@@ -1,4 +1,4 @@
-/** Creates models with scripted responses, for trying and testing workflows. */
+/** Creates models that return predefined responses, for trying out and testing workflows. */
 import {
   createExperience,
   type ChatMessage,
@@ -15,7 +15,7 @@ import { createOpenAIClient } from '../definition/openai-client.js';
 import type { AgentModel } from '../definition/types.js';
 import { serveCompletions } from './serve-completions.js';
 
-/** A response: its text, fields of a `ChatResponse`, or an error to throw. */
+/** Predefined response: its text, fields of a `ChatResponse`, or an error to throw. */
 export type ScriptedAnswer =
   | string
   | (Partial<Pick<ChatResponse, 'responseText' | 'reasoningText' | 'finishReason'>> & {
@@ -23,7 +23,7 @@ export type ScriptedAnswer =
     })
   | Error;
 
-/** A tool call. `arguments` that are not a string are converted to JSON. */
+/** Tool call in a predefined response. `arguments` that are not a string are converted to JSON. */
 export interface ScriptedToolCall {
   readonly name: string;
   readonly arguments: unknown;
@@ -36,31 +36,31 @@ export interface ScriptedCall {
 
 export interface ScriptedModelOptions {
   /**
-   * The responses in the order of calls, one for each choice, or a function that is called for each
-   * choice.
+   * Responses in the order in which they are used, one per choice of each call; or a function that
+   * returns the response for each choice.
    */
   readonly answers:
     | readonly ScriptedAnswer[]
     | ((call: ScriptedCall, choice: number) => ScriptedAnswer);
   /**
-   * Returns the result of `logprobs`, one value per response token.
+   * Implements `logprobs`: returns one log-probability per response token.
    * @default -0.25 for each token
    */
   readonly score?: (tokens: Int32Array, promptLength: number) => ArrayLike<number>;
-  /** Vocabulary of the model. @default unknown */
+  /** Vocabulary of the model. @default undefined: the vocabulary is unknown */
   readonly vocabulary?: Vocabulary;
-  /** Value of the `model` field. @default "scripted" */
+  /** Name of the model. @default "scripted" */
   readonly modelPath?: string;
 }
 
 export interface ScriptedModel extends AgentModel {
-  /** All calls so far, through `chat` or the endpoint. */
+  /** Calls so far, both by `chat` and through the endpoint. */
   readonly calls: readonly ScriptedCall[];
 }
 
 /**
- * Creates a model that records its calls. Tokens are code points, and each has the log-probability
- * -0.25.
+ * Creates a model with predefined responses, which also records its calls. Its tokens are code
+ * points, and each token has the log-probability -0.25.
  */
 export function scriptedModel({
   answers,

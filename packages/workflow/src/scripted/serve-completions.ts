@@ -1,6 +1,6 @@
 /**
- * Creates a `fetch` function that serves chat and text completions with a chat function, for
- * scripted models.
+ * Creates a `fetch` function that answers requests for chat and text completions by calling a chat
+ * function. It is the endpoint of scripted models.
  */
 import {
   describeError,
@@ -17,7 +17,7 @@ type Chat = (
 
 interface CompletionRequest {
   readonly messages: readonly ChatMessage[];
-  /** Prompt of a text completion. */
+  /** Prompt, if the request is for a text completion. */
   readonly prompt?: string;
   readonly n?: number;
   readonly temperature?: number;

@@ -1,4 +1,4 @@
-/** Executes a workflow on one row without an explorer, for tests and experiments. */
+/** Executes a workflow on one row, without an explorer, for tests and experiments. */
 import {
   createRuntime,
   type RawTask,
@@ -22,14 +22,14 @@ export interface TryOptions {
   readonly rewardFn?: RewardFn;
   /** Other fields of the task, such as `formatArgs`, `workflowArgs` and `repeatTimes`. */
   readonly task?: Partial<Omit<Task, 'rawTask'>>;
-  /** Source of time and randomness. @default a silent runtime with the system clock */
+  /** Provides time and randomness. @default a silent runtime with the system clock */
   readonly runtime?: Runtime;
-  /** Maximum number of milliseconds for the attempt. @default no limit */
+  /** Time limit of the attempt, in milliseconds. @default no limit */
   readonly timeLimitMs?: number;
   readonly signal?: AbortSignal;
 }
 
-/** Creates the context that the explorer would pass to the workflow. */
+/** Creates the same context for a workflow as the explorer. */
 export function workflowContext({
   rawTask,
   model,
@@ -52,8 +52,8 @@ export function workflowContext({
 }
 
 /**
- * Calls `run` once. For a workflow with `canRepeat`, this call performs all `task.repeatTimes`
- * rollouts.
+ * Executes a workflow on one row, with a single call of `run`. For a workflow with `canRepeat`,
+ * this call performs all `task.repeatTimes` rollouts.
  */
 export async function tryWorkflow(
   definition: WorkflowDefinition,

@@ -12,7 +12,7 @@ type ToolCall = Extract<
   { readonly type: 'tool-call' }
 >['toolCall'];
 
-/** A model that takes part in the conversation, with the label of its responses. */
+/** A model in the conversation, with the label that its responses are shown under. */
 export interface Talker {
   readonly label: string;
   readonly model: Pick<LocalModel, 'stream'>;
@@ -24,8 +24,8 @@ export interface Talk {
   readonly system: string | undefined;
   readonly write: Write;
   /**
-   * Width of the terminal in columns; undefined in a pipe, where responses are shown one after the
-   * other.
+   * Width of the terminal in columns; undefined if the output is a pipe. In a pipe, responses are
+   * shown one after the other instead of side by side.
    */
   readonly columns: number | undefined;
 }
@@ -68,8 +68,9 @@ interface Turn extends Talk {
 }
 
 /**
- * Lets every talker respond to the user's message, and asks the user for tool results.
- * @returns the talkers' histories; a history is unchanged if its talker gave no complete response
+ * Gets the response of each model to the user's message. Asks the user for the results of the tools
+ * that a model calls.
+ * @returns the history of each model, unchanged if the model gave no complete response
  */
 async function answerAll(
   talkers: readonly Talker[],
@@ -139,8 +140,8 @@ interface Answer {
 }
 
 /**
- * Streams a response until its end or Ctrl-C. If responses are shown side by side, the terminal
- * shows only the number of characters so far.
+ * Streams a response to the terminal until it is complete or the user presses Ctrl-C. If responses
+ * will be shown side by side, only shows the number of characters received so far.
  * @returns undefined if the response was stopped or failed
  */
 async function answer(

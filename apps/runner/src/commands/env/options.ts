@@ -32,7 +32,7 @@ export const withTasks = (command: Command): Command =>
 
 const warn = (message: string): void => void process.stderr.write(`${redactText(message)}\n`);
 
-/** Writes warnings and errors to standard error. */
+/** Logger that writes warnings and errors to standard error, and discards other messages. */
 const logger: Logger = { ...silentLogger, warn, error: warn };
 
 /**

@@ -5,8 +5,8 @@ import { objectOf } from './options.js';
 import { toolLines } from './tool-lines.js';
 
 /**
- * Plays each input line as an action, until the episode is done, a line is empty, or the input
- * ends.
+ * Plays an episode with the user's input: each line is one action. Ends when the episode is done, a
+ * line is empty, or the input ends.
  */
 export async function playByHand(
   episode: GuardedEpisode,

@@ -40,7 +40,10 @@ export const addPlay: AddCommand = (env, { exitWith, write }) =>
 
 type World = Awaited<ReturnType<typeof openWorld>>;
 
-/** Returns a warning about keys of the row that generated tasks do not have, or an empty string. */
+/**
+ * Returns a warning if the row has keys that generated tasks do not have; otherwise an empty
+ * string.
+ */
 export function unknownKeys(row: Readonly<Record<string, unknown>>, world: World): string {
   if (world.definition.tasks === undefined) return '';
   const known = Object.keys(world.tasks('train', 1, 0)[0] ?? {});

@@ -1,4 +1,4 @@
-/** Choice of a template or an existing configuration to start with. */
+/** First step of a new configuration: a choice of templates and existing files. */
 import { FileText } from 'lucide';
 import { useState } from 'preact/hooks';
 import type { ConfigTemplate } from '../../../src/control/interface/index.js';

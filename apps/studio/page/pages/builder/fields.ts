@@ -1,4 +1,4 @@
-/** Settings of a configuration, from its JSON Schema. */
+/** Derives the sections and fields of a form from the JSON Schema of a configuration. */
 import { showPath, type KeyPath } from './yaml-edit.js';
 
 export interface Schema {
@@ -21,7 +21,7 @@ type FieldKind = 'choice' | 'number' | 'text' | 'yaml';
 export interface Field {
   readonly name: string;
   readonly path: KeyPath;
-  /** Key path in the notation of {@link showPath}, as in check messages. */
+  /** Path of the setting, as {@link showPath} formats it and as messages of checks name it. */
   readonly key: string;
   readonly about: string;
   readonly kind: FieldKind;
@@ -40,7 +40,11 @@ export interface Section {
   readonly sections: readonly Section[];
 }
 
-/** Sections and fields for a configuration (`tree`), with one section per list item. */
+/**
+ * Returns the section of the form at `path`, with its fields and subsections. Each item of a list
+ * is a section.
+ * @param tree current values of the configuration
+ */
 export function sectionOf(schema: Schema, tree: unknown, path: KeyPath = []): Section {
   const fields: Field[] = [];
   const sections: Section[] = [];
@@ -72,7 +76,10 @@ const partOf = (tree: unknown, name: string): unknown =>
     ? (tree as Readonly<Record<string, unknown>>)[name]
     : undefined;
 
-/** Returns the alternatives of a schema, except null and strings with a pattern. */
+/**
+ * Returns the alternatives that a schema allows, without null and without strings that must match a
+ * pattern.
+ */
 function plainOf(schema: Schema): readonly Schema[] {
   if (schema.anyOf === undefined) return [schema];
   return schema.anyOf.flatMap(plainOf).filter(({ type, pattern }) => type !== 'null' && !pattern);
@@ -117,8 +124,8 @@ export function valueAt(tree: unknown, path: KeyPath): unknown {
 export interface Filter {
   readonly tree: unknown;
   /**
-   * Search text in lower case. If the text is empty, the form shows settings that are set or have
-   * findings; with `showsAll`, also all other settings that have an effect.
+   * Text to search for, in lower case. If it is empty, the form shows the settings that are set or
+   * have findings; if `showsAll` is true, also all other settings that have an effect.
    */
   readonly search: string;
   readonly showsAll: boolean;

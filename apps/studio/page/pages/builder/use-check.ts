@@ -14,7 +14,8 @@ export interface Check {
 
 /**
  * Returns the result of the latest check.
- * @param round must be increased to check again, because files that the text names may have changed
+ * @param round number to increase for another check of the same text, whose referenced files may
+ * have changed
  */
 export function useCheck(file: string, text: string, round: number): Check {
   const [check, setCheck] = useState<Check>({ checked: undefined, isChecking: false });

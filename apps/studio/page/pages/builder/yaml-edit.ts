@@ -22,7 +22,7 @@ export function showPath(path: KeyPath): string {
   return shown;
 }
 
-/** Parses the text as a tree, or returns the error. */
+/** Parses YAML. If this fails, returns the error as `problem`. */
 export function readYaml(text: string): { readonly tree: unknown; readonly problem?: string } {
   const document = parseDocument(text);
   const [error] = document.errors;
@@ -53,8 +53,8 @@ function isSame(text: string, wanted: Document): boolean {
 }
 
 /**
- * Returns the text with a minimal edit, or undefined for YAML syntax that only the YAML library can
- * edit.
+ * Returns the text with as small a change as possible. Returns undefined for YAML that cannot be
+ * edited as text.
  */
 function spliced(
   text: string,

@@ -1,4 +1,7 @@
-/** Response with its text, its tokens and their alternatives, and the rendered prompt. */
+/**
+ * View of a response: its text, its tokens with alternatives, and the prompt as the template
+ * renders it.
+ */
 import { useState } from 'preact/hooks';
 import { Problem } from '../../design/states.js';
 import { heatOfChance } from '../../parts/heat.js';
@@ -31,7 +34,7 @@ export function AnswerView({ answer }: { readonly answer: Answer }) {
 }
 
 const percent = (logprob: number): string => `${(100 * Math.exp(logprob)).toFixed(1)} %`;
-/** Makes white space visible. */
+/** Replaces white space with visible symbols. */
 const visible = (text: string): string =>
   text.replaceAll('\n', '⏎').replaceAll('\t', '⇥').replace(/^ | $/g, '␣') || '∅';
 

@@ -40,8 +40,8 @@ export const isUntouched = (panes: readonly Pane[]): boolean =>
   panes.every(({ source }) => source === unset);
 
 /**
- * Returns panes with the oldest and the newest checkpoint of the first run that has two; otherwise,
- * one pane with the only checkpoint of a run.
+ * Returns the initial choice of models: the oldest and the newest checkpoint of the first run that
+ * has two. If there is no such run, returns the only checkpoint of a run for the first pane.
  */
 export function suggested(offers: readonly Offer[]): readonly Pane[] {
   const has = (count: number) => offers.find(({ checkpoints }) => checkpoints.length >= count);

@@ -51,7 +51,7 @@ export function PaneView({ at, pane, offers, product, onSource }: PaneProps) {
 const spokenOf = (answer: Answer | undefined): string =>
   answer?.isOver === true ? (answer.problem ?? answer.text) : '';
 
-/** Value of a source in the list of models. */
+/** Returns the value of the list item that stands for a source. */
 const valueOf = (source: Source): string =>
   source.kind === 'checkpoint' ? `${source.run} ${source.checkpoint}` : source.kind;
 

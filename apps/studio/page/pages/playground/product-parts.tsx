@@ -1,4 +1,7 @@
-/** Parts of the page for a product that learns: its URL, feedback on its responses, and commits. */
+/**
+ * Parts of the playground for a product that learns: its URL, feedback on its responses, and
+ * training on the feedback.
+ */
 import type { CommitAnswer } from '../../../src/control/interface/index.js';
 import { useState } from 'preact/hooks';
 import { act, messageOf } from '../../api.js';

@@ -1,4 +1,4 @@
-/** Sources of responses: checkpoints of runs, and a product that learns. */
+/** Models that can respond: checkpoints of runs, and a product that learns. */
 import type {
   Checkpoint,
   ProductAnswer,
@@ -33,7 +33,7 @@ export interface Token {
 export interface Answer {
   readonly text: string;
   readonly tokens: readonly Token[];
-  /** Noun phrase shown after "Waiting for". */
+  /** Noun phrase shown after "Waiting for"; undefined while the response waits for nothing. */
   readonly waits?: string;
   readonly problem?: string;
   /** Prompt, rendered by the chat template. */

@@ -97,7 +97,7 @@ const padding = 12;
 const widthOf = (lines: readonly string[]): number =>
   Math.max(...lines.map((line) => line.length)) * charWidth + 2 * padding;
 
-/** Lays boxes out from left to right, from waiting processes to the causes. */
+/** Arranges the boxes from left to right: first waiting processes, then what they wait for. */
 function layOut(
   nodes: readonly Node[],
   edges: readonly Edge[],

@@ -11,7 +11,10 @@ export interface CheckOptions {
   readonly text: string;
   /** Working directory of the run. */
   readonly cwd: string;
-  /** Ends the check early. @default no signal */
+  /**
+   * Signal that ends the check early.
+   * @default no signal
+   */
   readonly signal?: AbortSignal;
 }
 

@@ -31,7 +31,7 @@ interface FoundConfigurations {
   readonly files: readonly string[];
   /** YAML files that cannot be read, at most 20. */
   readonly unreadable: readonly string[];
-  /** Number of further files that cannot be read. */
+  /** Number of unreadable files that are not listed in `unreadable`. */
   readonly moreUnreadable: number;
 }
 
@@ -114,8 +114,9 @@ export async function readConfigurationText(file: string): Promise<string> {
 
 /**
  * Writes the text atomically.
- * @param before digest of the text that is replaced; undefined for a new file
- * @throws ConfigError if the file has another digest, or exists although `before` is undefined
+ * @param before digest of the text that the caller means to replace; undefined for a new file
+ * @throws ConfigError if the file's digest is another one, or if the file exists although `before`
+ * is undefined
  */
 export async function saveConfiguration(
   file: string,

@@ -29,13 +29,13 @@ interface Entry {
   readonly folder: string;
 }
 
-/** Number of bytes that are read from the end of a run's output. */
+/** Maximum number of bytes of a run's output that are read, from its end. */
 const lastBytes = 16_384;
 /** Maximum number of listed runs. The output of older runs is deleted once they have ended. */
 const most = 20;
 /**
- * Milliseconds between a start and the first report of its state, so that the report includes an
- * immediate failure.
+ * Time in ms between the start of a run and the first report of its state. It is long enough for
+ * the report to include an immediate failure.
  */
 const firstLookMs = 50;
 

@@ -12,7 +12,7 @@ import type {
 import type { processes } from './processes.js';
 import type { scored } from './scoring.js';
 
-/** Processes of a run, and the waits between them. */
+/** Processes of a run, and what they wait for. */
 export type Processes = z.infer<typeof processes>;
 
 /** Result of a check of a configuration: problems, warnings and the plan. */
@@ -43,5 +43,7 @@ export type ProductAnswer = z.infer<typeof productAnswer>;
 /** Result of turning responses with rewards into training data. */
 export type CommitAnswer = z.infer<typeof commitAnswer>;
 
-/** Part of a streamed response with a checkpoint's log-probabilities of a recorded attempt. */
+/**
+ * Part of a streamed score response: log-probabilities that a checkpoint gives a recorded attempt.
+ */
 export type Scored = z.infer<typeof scored>;

@@ -1,4 +1,4 @@
-/** Schemas and route of waits between processes. */
+/** Schemas and route of a run's processes and their waits. */
 import type { Routes } from '@trinity-rft/inspect/studio';
 import { z } from 'zod';
 

@@ -1,4 +1,7 @@
-/** Routes that this package adds to the interface. All of these routes need the key. */
+/**
+ * Routes that this package adds to the studio's HTTP API. Requests to each of them must contain the
+ * key.
+ */
 import type { Actions, Routes } from '@trinity-rft/inspect/studio';
 import { builderActions, builderRoutes } from './builder.js';
 import { playgroundActions, playgroundRoutes } from './playground.js';

@@ -29,8 +29,8 @@ export async function findCheckpoints(folder: string): Promise<readonly FoundChe
 }
 
 /**
- * Size of the weights in bytes; 0 for a folder without a model or tokenizer, such as a checkpoint
- * of adapters.
+ * Returns the size of the weights in bytes. Returns 0 for a folder that cannot be sampled from,
+ * because it has no model or no tokenizer, such as a checkpoint of adapters.
  */
 async function weightBytes(folder: string): Promise<number> {
   const names = await readdir(folder).catch((): string[] => []);

@@ -1,4 +1,4 @@
-/** Client of a product behind `trinity serve`: responses and feedback. */
+/** Client for a product that `trinity serve` serves: requests responses, and sends feedback. */
 import { ConfigError } from '@trinity-rft/core';
 import { knowSecret } from '@trinity-rft/core/support';
 import { createServeClient, type ServeClient } from '@trinity-rft/serve';

@@ -15,12 +15,12 @@ export interface SayQuestion {
 
 /** A recorded model call. */
 export interface CallToScore {
-  /** Row of the call in the store. */
+  /** Id of the call's row in the store. */
   readonly id: number;
   readonly tokens: readonly number[];
   readonly promptLength: number;
   readonly temperature: number;
-  /** Log-probabilities of the response; null for context tokens. */
+  /** Recorded log-probability of each response token; null for context tokens. */
   readonly recorded: readonly (number | null)[];
 }
 

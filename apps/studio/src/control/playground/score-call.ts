@@ -3,8 +3,8 @@ import type { Scored } from '../interface/index.js';
 import type { CallToScore } from './protocol.js';
 
 /**
- * Scores the tokens of a recorded call as the trainer does: from the full distribution, at the
- * sampling temperature.
+ * Computes log-probabilities of a recorded call's tokens as the trainer does: under the full
+ * distribution, at the temperature of the sampling.
  */
 export async function scoreCall(
   trainer: TrainEngine,

@@ -54,8 +54,8 @@ const send = (child: ChildProcess, message: ToSpeaker): void =>
   void child.send(message, () => undefined);
 
 /**
- * Sends a request, and passes the parts of the response to `tell`. Resolves after the last part or
- * an abort. Rejects if no part arrives for `silenceMs`.
+ * Sends a request, and calls `tell` with each part of the response. Resolves after the last part,
+ * or when the request is aborted. Rejects if no part arrives for `silenceMs` milliseconds.
  */
 export async function answer(
   { child, listeners }: Speaker,

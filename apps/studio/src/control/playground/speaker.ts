@@ -131,8 +131,8 @@ async function answer(
 }
 
 /**
- * Returns the text of each token. A character that spans several tokens is assigned to the last of
- * them.
+ * Returns the text of each token. A character that consists of several tokens is part of the text
+ * of the last of them.
  */
 function textsOf({ tokenizer }: ChatFormat, tokens: Int32Array): readonly string[] {
   let before = 0;

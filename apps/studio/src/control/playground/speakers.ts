@@ -1,4 +1,7 @@
-/** Loads at most two models on demand, each in its own process, as far as memory allows. */
+/**
+ * Runs models in processes of their own, which are started on demand. At most two models are loaded
+ * at a time, and only if memory suffices.
+ */
 import type { SayRequest, Scored, Spoken } from '../interface/index.js';
 import type { FoundCheckpoint } from './checkpoints.js';
 import type { CallToScore, Part, Question } from './protocol.js';
@@ -6,7 +9,10 @@ import { answer, startSpeaker, within, type Speaker } from './speaker-process.js
 
 export interface SpeakersOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Idle time after which a model is unloaded. @default 5 minutes */
+  /**
+   * Time in ms without a request after which a model is unloaded.
+   * @default 300000
+   */
   readonly idleMs?: number;
   /** Returns the number of free bytes of memory. @default `process.availableMemory()` */
   readonly availableMemory?: () => number;
@@ -44,8 +50,8 @@ const bytesPerStoredByte = 3;
 const ownBytes = 400 * 2 ** 20;
 const openMs = 180_000;
 /**
- * Timeouts in ms without output. For a response, the timeout applies to each token. For scoring, it
- * applies to each call, which takes one pass over all its tokens.
+ * Time in ms without output after which a request fails. For responses, this applies to each token.
+ * For scoring, it applies to each call, whose tokens are scored in one pass.
  */
 const silenceMs = { say: 60_000, score: 300_000 } as const;
 const roomMs = 60_000;
@@ -74,7 +80,10 @@ export function createSpeakers({
     Math.min(idleMs, 10_000),
   ).unref();
 
-  /** Unloads idle models until there is room; waits up to a minute for models in use. */
+  /**
+   * Unloads idle models until there is room for another model. If the loaded models are in use,
+   * waits for up to a minute.
+   */
   const makeRoom = async (
     { bytes }: FoundCheckpoint,
     signal: AbortSignal,

@@ -24,7 +24,7 @@ export interface AskOptions {
   readonly cwd: string;
   readonly input: string;
   readonly signal: AbortSignal | undefined;
-  /** Noun phrase that starts the error message for a timeout. */
+  /** Subject of the error message for a timeout, as a noun phrase. */
   readonly what: string;
   readonly deadlineMs: number;
 }

@@ -5,21 +5,24 @@ export type Sequence = readonly GrammarSymbol[];
 
 export interface GrammarBuilder {
   /**
-   * Adds a rule with these alternatives. Returns the number that sequences use to refer to the
-   * rule.
+   * Adds a rule that matches any of the alternatives. Returns the number of the rule, by which
+   * sequences refer to it.
    */
   rule(alternatives: readonly Sequence[]): number;
-  /** Adds a rule that is defined later. Its definition can then refer to the rule itself. */
+  /**
+   * Reserves the number of a rule whose alternatives are set later with `define`, for example
+   * because they refer to the rule itself.
+   */
   declare(): number;
   define(rule: number, alternatives: readonly Sequence[]): void;
   /**
-   * Returns the rule that `make` added for `key`. Calls `make` only at the first call with this
-   * key.
+   * Returns the rule that is cached under `key`. If there is none, calls `make`, which adds the
+   * rule.
    */
   once(key: unknown, make: () => number): number;
   /**
-   * Returns the sequence for a string. Each control token in the string becomes one symbol, which
-   * no other token can produce.
+   * Returns a sequence that matches a string. Each control token in the string becomes one symbol
+   * that matches only this token.
    */
   marked(text: string): Sequence;
   readonly rules: readonly (readonly Sequence[])[];
@@ -27,7 +30,7 @@ export interface GrammarBuilder {
 
 /**
  * Creates a builder in which rule 0, the start symbol, is already declared.
- * @param spend called for each rule; throws when there are too many rules
+ * @param spend called for each added rule; throws when there are too many rules
  * @param controlTokens texts of the tokens that {@link GrammarBuilder.marked} recognises
  */
 export function createGrammar(
@@ -69,17 +72,20 @@ export function createGrammar(
   };
 }
 
-/** Sequence that matches exactly `text`. */
+/** Returns a sequence that matches exactly `text`. */
 export const literal = (text: string): Sequence =>
   Array.from(new TextEncoder().encode(text), (byte) => [byte, byte]);
 
-/** Symbol for one ASCII character. Each range is a string of its first and last character. */
+/**
+ * Returns a symbol that matches one ASCII character in any of the ranges. A range such as `az` is a
+ * string of its first and last character, or one character.
+ */
 export const oneOf = (...ranges: readonly string[]): GrammarSymbol =>
   ranges.flatMap((range) => [range.charCodeAt(0), range.charCodeAt(range.length - 1)]);
 
 /**
- * Maximum number of repetitions that are compiled to one rule each, because such rules parse
- * faster.
+ * Largest count for which a repetition is compiled to a chain with one rule per item, because
+ * chains parse faster. Larger counts are halved.
  */
 const maxChain = 40;
 
@@ -102,8 +108,9 @@ export function counted(grammar: GrammarBuilder, item: Sequence, min: number, ma
       return [[exactly(count / 2), exactly(count / 2)]];
     });
   /**
-   * Rule for up to `count` items. A large `count` has two cases, which do not overlap: fewer than
-   * `count / 2` items, or `count / 2` items followed by up to `count / 2` more.
+   * Returns a rule that matches at most `count` items. If `count` is large, the rule has two
+   * alternatives, which never match the same number of items: fewer than `count / 2` items, or
+   * `count / 2` items followed by up to `count / 2` more.
    */
   const upTo = (count: number): number =>
     once(upToRules, count, () => {
@@ -116,7 +123,7 @@ export function counted(grammar: GrammarBuilder, item: Sequence, min: number, ma
   return min === 0 ? rest : grammar.rule([[exactly(min), rest]]);
 }
 
-/** Rule for `item`, repeated any number of times. */
+/** Returns a rule that matches zero or more repetitions of `item`. */
 export function repeated(grammar: GrammarBuilder, item: Sequence): number {
   const rule = grammar.declare();
   grammar.define(rule, [[], [...item, rule]]);
@@ -124,9 +131,9 @@ export function repeated(grammar: GrammarBuilder, item: Sequence): number {
 }
 
 /**
- * Rule for any text that ends with the first `mark`, which may be a control token or spelled out in
- * bytes. The rules are the states of the Knuth-Morris-Pratt automaton: one per number of matched
- * bytes.
+ * Returns a rule that matches any text up to and including the first `mark`. The mark may be
+ * written as a control token or as bytes. The rules are the states of the Knuth-Morris-Pratt
+ * automaton: one per number of bytes of the mark that are matched so far.
  */
 export function textUpTo(grammar: GrammarBuilder, mark: string): number {
   const bytes = new TextEncoder().encode(mark);
@@ -134,8 +141,8 @@ export function textUpTo(grammar: GrammarBuilder, mark: string): number {
   const rules = Array.from(bytes, () => grammar.declare());
   rules.forEach((rule, matched) => {
     /**
-     * Number of matched bytes after the next byte, for each byte that occurs in the mark. After any
-     * other byte, the number is 0.
+     * Next state (number of matched bytes of the mark) after each byte that occurs in the mark.
+     * After any other byte, the next state is 0.
      */
     const forward = new Map<number, number>([[bytes[matched]!, matched + 1]]);
     for (const byte of new Set(bytes))
@@ -159,7 +166,8 @@ export function textUpTo(grammar: GrammarBuilder, mark: string): number {
 }
 
 /**
- * Returns the number of matched bytes when `byte` follows the first `matched` bytes of the mark.
+ * Returns how many bytes of the mark are matched by a text that ends with the first `matched` bytes
+ * of the mark, followed by `byte`.
  */
 function overlap(bytes: Uint8Array, matched: number, byte: number): number {
   const text = [...bytes.subarray(0, matched), byte];
@@ -170,7 +178,10 @@ function overlap(bytes: Uint8Array, matched: number, byte: number): number {
   return 0;
 }
 
-/** Removes alternatives that no string can complete, because a model would get stuck in them. */
+/**
+ * Removes alternatives that match no finite string, because a model that begins one could never end
+ * its response.
+ */
 export function productive(
   rules: readonly (readonly Sequence[])[],
 ): readonly (readonly Sequence[])[] {

@@ -16,8 +16,8 @@ const maxDigits = 16;
 const maxIndentation = 32;
 
 /**
- * Rule for white space between two tokens of JSON: nothing, one space, or a line break with
- * indentation.
+ * Returns the rule for white space between two tokens of JSON: nothing, one space, or a line break
+ * with indentation.
  */
 export const space = (grammar: GrammarBuilder): number =>
   grammar.once('space', () =>
@@ -66,7 +66,7 @@ export const number = (grammar: GrammarBuilder): number =>
     ]);
   });
 
-/** Rule for any JSON value, nested to any depth. */
+/** Returns the rule for any JSON value, nested to any depth. */
 export const anyValue = (grammar: GrammarBuilder): number =>
   grammar.once('value', () => {
     const value = grammar.declare();
@@ -81,7 +81,7 @@ export const anyValue = (grammar: GrammarBuilder): number =>
     return value;
   });
 
-/** Rule for any JSON object. */
+/** Returns the rule for any JSON object. */
 export const anyObject = (grammar: GrammarBuilder): number =>
   grammar.once('object', () =>
     grammar.rule([
@@ -102,8 +102,8 @@ function bracketed(grammar: GrammarBuilder, open: string, close: string, item: S
 }
 
 /**
- * Rule for one character of a JSON string: UTF-8 except quotes, backslashes and U+0000 to U+001F,
- * or an escape. Surrogates are escaped in pairs, so that each match is one character.
+ * Returns the rule for one character of a JSON string: UTF-8 except quotes, backslashes and U+0000
+ * to U+001F, or an escape. Surrogates are escaped in pairs, so that each match is one character.
  * @see RFC 8259 section 7, RFC 3629 section 4
  */
 export function character(grammar: GrammarBuilder): number {

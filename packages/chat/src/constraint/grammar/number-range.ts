@@ -14,7 +14,7 @@ export interface NumberRange {
   readonly max: number;
   readonly isMinExclusive: boolean;
   readonly isMaxExclusive: boolean;
-  /** Integer of which the number must be a multiple. */
+  /** Divisor: the number must be a multiple of this integer. */
   readonly multipleOf?: number;
 }
 
@@ -30,8 +30,9 @@ export function inRange(value: number, range: NumberRange): boolean {
 }
 
 /**
- * Rule for numbers in a range. Unless the range allows all numbers or all integers, the numbers are
- * written without exponent, and with no more digits than doubles can represent.
+ * Returns the rule for numbers in a range. Unless the range contains all numbers or all integers,
+ * the rule only matches numbers without exponent, and with no more digits than a double can
+ * represent.
  */
 export function numberRule(grammar: GrammarBuilder, range: NumberRange): number {
   const { min, max, multipleOf, isInteger, isFraction } = range;
@@ -93,7 +94,10 @@ interface Written {
   readonly fraction: number;
   /** True if the number begins with 0, after which only the decimal point may follow. */
   readonly isZero: boolean;
-  /** Comparison of the written digits with the digits of the lower and upper bound: -1, 0 or 1. */
+  /**
+   * Result of comparing the digits that are written so far with the same number of digits of the
+   * bound: -1, 0 or 1. `low` is for the lower bound, `high` for the upper bound.
+   */
   readonly low: number;
   readonly high: number;
   readonly remainder: number;
@@ -105,7 +109,7 @@ interface Written {
 
 const allDigits = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
 
-/** Rule for numbers without sign that are within the limits. */
+/** Returns the rule for numbers without a sign that are within the limits. */
 function magnitudes(grammar: GrammarBuilder, limits: Limits): number {
   const { isInteger, multipleOf, isMinExclusive, isMaxExclusive } = limits.range;
   const isWhole = isInteger || multipleOf !== undefined;
@@ -171,7 +175,10 @@ function withDigit(state: Written, digit: number, { low, high, range }: Limits):
   };
 }
 
-/** Returns the state after the decimal point. The comparisons of the whole part are final there. */
+/**
+ * Returns the state after the decimal point is written. Both comparisons then include the number of
+ * whole digits.
+ */
 function withPoint(state: Written, { low, high }: Limits): Written {
   return {
     ...state,
@@ -183,8 +190,8 @@ function withPoint(state: Written, { low, high }: Limits): Written {
 }
 
 /**
- * Returns the comparison of the whole part with a bound: -1 if the number has fewer whole digits
- * than the bound, otherwise `known`, the comparison of the digits.
+ * Compares the whole part with that of a bound. Returns -1 if it has fewer digits than the bound,
+ * otherwise `known`, the result of comparing digit by digit.
  */
 const ofWhole = ({ whole, fraction }: Written, known: number, limit: Bound | undefined): number =>
   limit && fraction < 0 && whole < limit.whole.length ? -1 : known;

@@ -5,7 +5,7 @@ import { typeOf, types, type Conjunction, type SchemaNode, type SchemaType } fro
 
 const everyType: ReadonlySet<SchemaType> = new Set(types);
 
-/** Types that all schemas allow. `integer` is only included if `number` is not. */
+/** Returns the types that all schemas allow. `integer` is only included if `number` is not. */
 export function allowedTypes(nodes: Conjunction): ReadonlySet<SchemaType> {
   return nodes.reduce((all, node) => common(all, typesOf(node) ?? everyType), everyType);
 }
@@ -31,8 +31,8 @@ function common(a: ReadonlySet<SchemaType>, b: ReadonlySet<SchemaType>): Readonl
 }
 
 /**
- * Types that a schema allows by its keywords `type`, `enum` and `const`; undefined if the schema
- * does not restrict types.
+ * Returns the types that a schema allows by its keywords `type`, `enum` and `const`; undefined if
+ * these do not restrict types.
  */
 function typesOf({ schema, path }: SchemaNode): ReadonlySet<SchemaType> | undefined {
   const { type, nullable, enum: values } = schema;

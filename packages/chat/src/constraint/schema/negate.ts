@@ -16,7 +16,7 @@ const not = (schema: unknown): JsonSchema => ({ not: schema });
 
 /**
  * For each keyword, a function that returns alternative schemas for the values that violate the
- * keyword; undefined if the negation cannot be expressed.
+ * keyword. The function returns undefined if schemas cannot express these values.
  */
 const opposites: Readonly<Record<string, (value: never) => Alternatives | undefined>> = {
   not: (schema: unknown) => [schema],
@@ -85,7 +85,8 @@ const isTrivial = (schema: unknown): boolean =>
   schema === true || (isObject(schema) && Object.keys(schema).length === 0);
 
 /**
- * Returns alternative schemas for the values that violate a schema.
+ * Negates a schema: returns alternative schemas, of which a value satisfies at least one if and
+ * only if it violates the given schema.
  * @param resolve returns the schema to which a reference points
  * @throws ModelError 400 naming a keyword that cannot be negated
  */

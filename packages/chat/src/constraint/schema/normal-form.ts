@@ -26,7 +26,7 @@ export interface NormalFormOptions {
   readonly spend: (steps: number) => void;
   /** Returns true if it is certain that no value satisfies both schemas. */
   readonly areDisjoint: (a: SchemaNode, b: SchemaNode) => boolean;
-  /** True if `oneOf` may also accept values that satisfy several options. */
+  /** True to treat `oneOf` like `anyOf`, which also accepts values that satisfy several options. */
   readonly isLoose: boolean;
 }
 
@@ -41,8 +41,8 @@ export class NormalForm {
   }
 
   /**
-   * Alternatives that are equivalent to all schemas together: a value satisfies at least one
-   * alternative if and only if it satisfies every schema.
+   * Returns alternatives that are equivalent to the conjunction of all schemas: a value satisfies
+   * at least one alternative if and only if it satisfies every schema.
    */
   ofAll(nodes: readonly (SchemaNode | boolean)[]): Alternatives {
     return nodes.reduce<Alternatives>(
@@ -151,8 +151,8 @@ export class NormalForm {
   }
 
   /**
-   * Alternatives for two cases: the property is absent, or it is present and its requirements are
-   * met.
+   * Returns the alternatives for a property on which other requirements depend: the property is
+   * absent, or it is present and the requirements are met.
    */
   #dependency(name: string, demanded: unknown, path: string): Alternatives {
     const without = { properties: { [name]: false } };
@@ -201,7 +201,10 @@ export function nodeOf(schema: unknown, path: string): SchemaNode | boolean {
   throw invalidRequest(path, `is ${quote(schema)}`, 'a schema');
 }
 
-/** Pairs of a property and what its presence requires, from the keywords of all drafts. */
+/**
+ * Returns the dependencies of a schema, from the keywords of all drafts of JSON Schema: pairs of a
+ * property's name and what the presence of that property requires.
+ */
 function dependencies(schema: JsonSchema): readonly (readonly [string, unknown])[] {
   return ['dependentRequired', 'dependentSchemas', 'dependencies'].flatMap((keyword) =>
     Object.entries((schema[keyword] as JsonSchema | undefined) ?? {}),

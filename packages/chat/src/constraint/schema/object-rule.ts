@@ -21,7 +21,10 @@ interface Property {
   readonly values: Values;
 }
 
-/** Properties that the schemas do not list; their names are the strings of a language. */
+/**
+ * Group of properties that the schemas do not list. `names` contains the allowed names of these
+ * properties.
+ */
 interface OtherProperties {
   readonly names: Language;
   readonly values: Values;
@@ -72,17 +75,21 @@ interface Members {
 }
 
 /**
- * Rule for the members and the closing brace. Members whose names come from a language may have
- * equal names, so that together they count as one towards `least`.
+ * Returns the rule for the members and the closing brace. A grammar cannot exclude that several
+ * members in `rests` have the same name, so together they count as only one member towards `least`.
  */
 function membersRule({ grammar }: Compiler, { members, rests, least, most }: Members): number {
   const comma = [...literal(','), space(grammar)];
-  /** Number of members beyond which more members make no difference. */
+  /**
+   * Number of members from which on counting stops, because further members cannot affect the
+   * limits.
+   */
   const enough = Math.max(1, Number.isFinite(most) ? most : 0, least);
   const known = new Map<string, number>();
   /**
-   * Returns the rule for the members from `index` on.
-   * @param written number of members so far, of which `repeatable` may have equal names
+   * Returns the rule for the rest of the object, from the listed member `index` on.
+   * @param written number of members so far
+   * @param repeatable number of these members that may have equal names
    */
   const ruleAt = (index: number, written: number, repeatable: number): number => {
     const key = [index, written, repeatable].join(' ');
@@ -137,7 +144,10 @@ function partOf(compiler: Compiler, node: SchemaNode): Part {
   };
 }
 
-/** Properties that any of the schemas names, each with all schemas that apply to the property. */
+/**
+ * Returns the properties that at least one schema names, each with all schemas that apply to the
+ * property.
+ */
 function namedProperties(
   compiler: Compiler,
   nodes: Conjunction,
@@ -177,9 +187,9 @@ function valuesOf(
 }
 
 /**
- * Other properties, grouped by the patterns that match their names. If schemas have `properties` or
- * `patternProperties`, other properties need a matching pattern, `additionalProperties` or
- * `propertyNames`.
+ * Returns the properties that the schemas do not list, grouped by the patterns that match their
+ * names. If a schema has `properties` or `patternProperties`, other properties are only allowed if
+ * they match a pattern, or if there is `additionalProperties` or `propertyNames`.
  */
 function otherProperties(
   compiler: Compiler,

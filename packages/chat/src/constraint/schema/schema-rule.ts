@@ -66,9 +66,9 @@ const tooLarge = (path: string): Error =>
   );
 
 /**
- * Adds the rule of the values that satisfy a schema. Properties come in the order of the schema. If
- * the schema has `properties`, other properties are allowed only if it also has
- * `additionalProperties`, `patternProperties` or `propertyNames`.
+ * Adds a rule that matches the values that satisfy a schema, and returns the rule's number.
+ * Properties come in the order of the schema. If the schema has `properties`, other properties are
+ * allowed only if it also has `additionalProperties`, `patternProperties` or `propertyNames`.
  * @param path path of the schema, for error messages
  * @param type the only type that the values may have; undefined for all types
  * @throws ModelError 400 if the schema is too large, or has a wrong or unsupported keyword, which
@@ -110,8 +110,8 @@ class SchemaCompiler implements Compiler {
 
   /**
    * Creates the compiler.
-   * @param isLoose true to accept too many strings rather than too few: ignores formats, and
-   * lengths that are too large
+   * @param isLoose true for a grammar that may match more than the schema allows, but never less:
+   * `format` is ignored, and so are length limits that would need too many states
    */
   constructor(grammar: GrammarBuilder, languages: Languages, form: NormalForm, isLoose = false) {
     this.#isLoose = isLoose;
@@ -207,7 +207,7 @@ class SchemaCompiler implements Compiler {
   }
 
   /**
-   * Replaces an excluded empty array or object by a minimum count.
+   * Expresses an excluded empty array or object as a minimum count of 1.
    * @throws ModelError 400 for other excluded arrays and objects
    */
   #withoutExcluded(type: SchemaType, nodes: Conjunction): Conjunction {
@@ -243,9 +243,9 @@ class SchemaCompiler implements Compiler {
   }
 
   /**
-   * Restricts the length of strings with a pattern. The maximum length is lowered until the
-   * automaton, which combines the states of pattern and length, is small enough. If the compiler is
-   * loose, a length that makes the automaton too large is ignored.
+   * Restricts the length of strings that must also match a pattern. The maximum length is lowered
+   * until the automaton, which combines the states of pattern and length, is small enough. If the
+   * compiler is loose, a length that makes the automaton too large is ignored.
    */
   #withLength(language: Language, nodes: Conjunction): Language {
     const { languages } = this;
@@ -261,8 +261,8 @@ class SchemaCompiler implements Compiler {
   }
 
   /**
-   * Strings that satisfy the schemas except for their length limits. Lengths are limited
-   * separately, because counting characters needs fewer rules than an automaton if there is no
+   * Returns the strings that satisfy the schemas if length limits are ignored. The caller limits
+   * lengths, because counting characters needs fewer rules than an automaton if there is no
    * pattern.
    */
   #textsOf(nodes: Conjunction): Language {
@@ -293,7 +293,10 @@ class SchemaCompiler implements Compiler {
     ]);
   }
 
-  /** Values of `enum` and `const` that all keywords allow; undefined without `enum` and `const`. */
+  /**
+   * Returns the values of `enum` and `const` that satisfy all keywords; undefined if no schema has
+   * `enum` or `const`.
+   */
   #values(nodes: Conjunction): readonly unknown[] | undefined {
     const lists = nodes.flatMap(({ schema }) => {
       const { const: value, enum: values } = schema;

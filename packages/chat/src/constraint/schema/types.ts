@@ -19,29 +19,33 @@ export type Conjunction = readonly SchemaNode[];
 export interface Compiler {
   readonly grammar: GrammarBuilder;
   readonly languages: Languages;
-  /** The rule of values that satisfy all of the schemas. */
+  /** Returns the number of the rule that matches the values that satisfy all schemas. */
   rule(nodes: readonly (SchemaNode | boolean)[]): number;
   /**
    * Returns true if types, `enum`, `const` or combinations of schemas already show that no value
    * satisfies all schemas.
    */
   isPlainlyEmpty(nodes: readonly (SchemaNode | boolean)[]): boolean;
-  /** The strings that satisfy all of the schemas. */
+  /** Returns the language of the strings that satisfy all schemas. */
   texts(nodes: readonly (SchemaNode | boolean)[]): Language;
   /**
-   * Strings that satisfy all of the schemas, as a list; undefined if the schemas do not enumerate
-   * them.
+   * Returns the strings that satisfy all schemas, as a list; undefined if the schemas do not
+   * enumerate strings.
    */
   namedTexts(nodes: readonly (SchemaNode | boolean)[]): readonly string[] | undefined;
-  /** The strings in which a pattern matches. */
+  /**
+   * Returns the language of the strings that contain a match of the regular expression `source`.
+   */
   pattern(source: string, path: string): Language;
 }
 
-/** Schema key for the values that a negation excludes. */
+/** Internal keyword for schemas that `negate` creates: values that are not allowed. */
 export const excludedValues = Symbol('excluded values');
-/** Schema key that is true if a negation excludes whole numbers. */
+/** Internal keyword for schemas that `negate` creates: true if integers are not allowed. */
 export const excludedIntegers = Symbol('excluded integers');
-/** Schema key for the pattern that a negation excludes. */
+/**
+ * Internal keyword for schemas that `negate` creates: pattern that strings must not match.
+ */
 export const excludedPattern = Symbol('excluded pattern');
 
 export const types = ['null', 'boolean', 'number', 'string', 'array', 'object'] as const;
@@ -54,10 +58,15 @@ export function typeOf(value: unknown): (typeof types)[number] {
   return typeof value as (typeof types)[number];
 }
 
-/** The largest value of a keyword; 0 if no schema has the keyword. */
+/**
+ * Returns the largest value that the schemas have for a keyword; 0 if no schema has the keyword.
+ */
 export const highest = (nodes: Conjunction, keyword: string): number =>
   Math.max(0, ...nodes.map(({ schema }) => (schema[keyword] as number | undefined) ?? 0));
 
-/** The smallest value of a keyword; infinite if no schema has the keyword. */
+/**
+ * Returns the smallest value that the schemas have for a keyword; infinity if no schema has the
+ * keyword.
+ */
 export const lowest = (nodes: Conjunction, keyword: string): number =>
   Math.min(...nodes.map(({ schema }) => (schema[keyword] as number | undefined) ?? Infinity));

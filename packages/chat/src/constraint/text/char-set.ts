@@ -1,4 +1,7 @@
-/** Sets of Unicode characters: sorted ranges `[from, to, from, to ...]` without surrogates. */
+/**
+ * Set of Unicode characters, as sorted ranges `[from, to, from, to ...]` without surrogates. Both
+ * ends of a range belong to the set.
+ */
 export type CharSet = readonly number[];
 
 /** Every character that UTF-8 can encode. */
@@ -49,7 +52,10 @@ export function has(set: CharSet, char: number): boolean {
   return low < set.length / 2 && set[2 * low]! <= char;
 }
 
-/** The characters that satisfy `test`, which is called for every character. */
+/**
+ * Returns the set of the characters for which `test` returns true. Calls `test` for every Unicode
+ * character.
+ */
 export function charsWhere(test: (char: string) => boolean): CharSet {
   const found: Range[] = [];
   for (const [from, to] of rangesOf(allChars)) {

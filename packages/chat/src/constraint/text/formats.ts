@@ -22,8 +22,8 @@ const ipv6 = [
 const pathChar = "(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})";
 
 /**
- * Regular expressions by format. Other formats are annotations according to the specification, and
- * restrict nothing.
+ * Regular expressions by the name of the format. Formats that are not listed restrict nothing,
+ * because JSON Schema treats them as annotations.
  */
 export const formats: Readonly<Record<string, string>> = {
   date: `^${date}$`,

@@ -119,8 +119,8 @@ export class Languages {
   }
 
   /**
-   * The possible first characters, each with the language of the remaining string. No character is
-   * in two transitions.
+   * Returns the sets of possible first characters, each with the language of the strings that may
+   * follow these characters. No character is in two sets.
    */
   transitions(language: Language): readonly Transition[] {
     const known = this.#transitions.get(language.id);
@@ -137,7 +137,10 @@ export class Languages {
     return found;
   }
 
-  /** Number of states of the automaton that recognises the language, counted up to `limit`. */
+  /**
+   * Returns the number of states of the automaton that recognises the language, counted up to
+   * `limit`.
+   */
   size(language: Language, limit: number): number {
     const seen = new Set([language]);
     for (const each of seen) {
@@ -200,13 +203,16 @@ export class Languages {
       });
   }
 
-  /** Splits the characters into ranges with one derivative each. */
+  /** Splits all characters into ranges within which the derivative of the language is the same. */
   *#segments(language: Language): Iterable<Transition> {
     const sets = [...firstSets(language, new Set())];
     const cuts = new Set(allChars.map((edge, i) => (i % 2 === 0 ? edge : edge + 1)));
     for (const set of sets) set.forEach((edge, i) => cuts.add(i % 2 === 0 ? edge : edge + 1));
     const edges = [...cuts].toSorted((a, b) => a - b);
-    /** Derivatives by signature. The signature states which of the sets contain a character. */
+    /**
+     * Derivatives by signature. The signature has a digit for each set: 1 if the set contains the
+     * character.
+     */
     const derivatives = new Map<string, Language>();
     for (const [i, from] of edges.entries()) {
       const end = edges[i + 1];
@@ -242,7 +248,10 @@ export class Languages {
   }
 }
 
-/** Character sets on which the derivative of a language by a character depends. */
+/**
+ * Collects the character sets on which derivatives of a language depend: characters that are in the
+ * same of these sets have the same derivative.
+ */
 function firstSets(language: Language, found: Set<CharSet>): ReadonlySet<CharSet> {
   const { kind, parts, set } = language;
   if (kind === 'chars') found.add(set);

@@ -11,7 +11,7 @@ import type { Language, Languages } from './language.js';
 export class PatternError extends Error {}
 
 /**
- * Language of the strings in which the expression matches at any position.
+ * Returns the language of the strings that contain a match of the expression.
  * @throws PatternError for a syntax error, or a construct that is not supported
  */
 export function patternLanguage(languages: Languages, source: string): Language {
@@ -51,7 +51,8 @@ class PatternReader {
   }
 
   /**
-   * Returns the language of the options, each followed by `after`.
+   * Returns the language of the strings that match one of the options and continue with a string in
+   * `after`.
    * @param isFirst true if no characters precede the options
    * @param mayBeFirst true if it is possible that no characters precede the options
    */

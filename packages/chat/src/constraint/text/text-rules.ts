@@ -4,8 +4,8 @@ import { charSet, complement, intersect, rangesOf, type CharSet, type Range } fr
 import type { Language, Languages } from './language.js';
 
 /**
- * Rule for a JSON string whose value is in the language. The string's characters are UTF-8 or
- * escapes.
+ * Returns the rule for a JSON string literal whose value is in the language. Each character may be
+ * written as UTF-8 or as an escape.
  */
 export function textRule(
   grammar: GrammarBuilder,
@@ -64,11 +64,14 @@ function charRule(grammar: GrammarBuilder, set: CharSet): number {
 
 const within = (set: CharSet, char: number): boolean => intersect(set, [char, char]).length > 0;
 
-/** Encoding of a number as a sequence of digits that all have the same base. */
+/**
+ * Encoding of a character's code point as a number of digits, such as the bytes of UTF-8 or
+ * hexadecimal digits.
+ */
 interface Digits {
   readonly bits: number;
   readonly count: number;
-  /** Possible bytes of a digit. */
+  /** Returns the bytes by which a digit may be written. */
   readonly bytes: (digit: number, isFirst: boolean) => readonly number[];
 }
 
@@ -94,8 +97,8 @@ const hexDigits: Digits = {
 };
 
 /**
- * Alternatives for the encodings of all numbers in the ranges. Encodings with equal endings share a
- * rule.
+ * Returns alternatives that match the encodings of all code points in the ranges. Encodings that
+ * end alike share the rule for their ends.
  */
 function digitRules(
   grammar: GrammarBuilder,
@@ -104,7 +107,7 @@ function digitRules(
   place = digits.count,
 ): readonly Sequence[] {
   const unit = 2 ** (digits.bits * (place - 1));
-  /** First bytes, grouped by the ranges that the remaining digits may encode. */
+  /** First bytes, grouped by the ranges that the digits after the first one may encode. */
   const byRest = new Map<string, { readonly rest: readonly number[]; bytes: number[] }>();
   for (const [digit, rest] of split(ranges, unit)) {
     const key = rest.join(' ');

@@ -1,4 +1,7 @@
-/** Reads little-endian numbers and strings at the start of a file, through a window. */
+/**
+ * Reads little-endian numbers and strings from the start of a file, through a buffer that holds a
+ * part of the file.
+ */
 import { readSync } from 'node:fs';
 
 import { broken } from './failure.js';
@@ -11,7 +14,7 @@ export class Cursor {
   readonly #file: number;
   readonly #size: number;
   #window: Buffer = Buffer.alloc(0);
-  /** Position of the window in the file. */
+  /** Position in the file of the first byte in the buffer. */
   #start = 0;
   /** Number of bytes read so far. */
   position = 0;

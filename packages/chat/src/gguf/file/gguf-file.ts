@@ -13,7 +13,7 @@ export interface GgufTensor {
   readonly name: string;
   /** Row-major shape. */
   readonly shape: readonly number[];
-  /** Name of the format in ggml, such as `Q4_K`. */
+  /** Name of the tensor's data type in ggml, such as `Q4_K`. */
   readonly type: string;
   /** True if the tensor is stored as integers with scales. */
   readonly isQuantized: boolean;
@@ -24,27 +24,28 @@ export interface GgufFile {
   readonly metadata: Metadata;
   readonly tensors: ReadonlyMap<string, GgufTensor>;
   /**
-   * Decodes as many elements of a tensor as `into` has, row-major.
-   * @param start first element, at the start of a row. @default 0
+   * Decodes elements of a tensor in row-major order until `into` is full.
+   * @param start index of the first element, which must be at the start of a row. @default 0
    * @throws CheckpointError when there is no such tensor, or the file was cut short
    */
   read(name: string, into: Float32Array, start?: number): void;
   /**
-   * Integers of a quantised tensor and their scales; undefined for a floating-point tensor.
-   * @param part elements to read, as whole rows. @default all elements
+   * Returns the integers of a quantised tensor and their scales; undefined for a floating-point
+   * tensor.
+   * @param part elements to read, which must be whole rows. @default all elements
    * @throws CheckpointError as {@link read}
    */
   readLevels(name: string, part?: ElementRange): TensorLevels | undefined;
   close(): void;
 }
 
-/** Adjacent elements of a tensor. */
+/** Range of adjacent elements of a tensor. */
 interface ElementRange {
   readonly start: number;
   readonly count: number;
 }
 
-/** A tensor with its place in the file. */
+/** A tensor with the byte range of its data in the file. */
 interface PlacedTensor extends GgufTensor {
   readonly format: TensorType;
   readonly begin: number;
@@ -56,7 +57,8 @@ const chunkBytes = 4 << 20;
 
 /**
  * Opens a GGUF file and reads its header.
- * @throws CheckpointError when the file is not GGUF, is cut short, or holds unknown formats
+ * @throws CheckpointError when the file is not GGUF, is cut short, or has tensors of an unknown
+ * data type
  */
 export function openGguf(path: string): GgufFile {
   const file = open(path);
@@ -132,8 +134,8 @@ function place(path: string, entry: TensorEntry, dataStart: number, size: number
 }
 
 /**
- * Checks that tensors do not overlap, because a tensor with a damaged offset would be read from the
- * data of another tensor.
+ * Checks that tensors do not overlap. If they do, an offset is damaged, and a tensor would be read
+ * from the data of another one.
  */
 function assertApart(path: string, tensors: readonly PlacedTensor[]): void {
   const sorted = tensors.toSorted((a, b) => a.begin - b.begin || a.end - b.end);
@@ -144,7 +146,10 @@ function assertApart(path: string, tensors: readonly PlacedTensor[]): void {
   }
 }
 
-/** Place of a block. It begins at `bytes[from]`; its first number is number `at` of the tensor. */
+/**
+ * Location of a block, which begins at `bytes[from]`. `at` is the index of the block's first
+ * element within the elements that are read.
+ */
 interface BlockPlace {
   readonly bytes: Uint8Array;
   readonly from: number;
@@ -154,7 +159,7 @@ interface BlockPlace {
 interface OpenedTensor {
   readonly format: TensorType;
   readonly numbers: number;
-  /** Places of all blocks; the iterator reuses one object. */
+  /** Locations of all blocks to read. The iterator reuses one object for them. */
   readonly blocks: Iterable<BlockPlace>;
 }
 

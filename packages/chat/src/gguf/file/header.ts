@@ -1,5 +1,6 @@
 /**
- * The header of a GGUF file: key-value pairs, and the name, shape, type and place of each tensor.
+ * The header of a GGUF file: key-value pairs, and the name, shape, data type and offset of each
+ * tensor.
  * @see https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
  */
 import type { Cursor } from './cursor.js';
@@ -10,9 +11,9 @@ export type Metadata = ReadonlyMap<string, GgufValue>;
 
 export interface TensorEntry {
   readonly name: string;
-  /** Row-major shape, which is the reverse of the order in the file. */
+  /** Row-major shape. The file stores the dimensions in reverse order. */
   readonly shape: readonly number[];
-  /** Number of the format in ggml. */
+  /** Number of the data type in ggml. */
   readonly type: number;
   /** Offset in bytes from the start of the tensor data. */
   readonly offset: number;
@@ -83,7 +84,8 @@ const stringType = 8;
 const arrayType = 9;
 
 /**
- * Readers of values other than arrays, by type number, with the minimum size of a value in bytes.
+ * Readers of values other than arrays, by type number, with the minimum size of a value in bytes. A
+ * string has at least its length, which takes 8 bytes.
  */
 const readers: Readonly<Record<number, { bytes: number; read: (cursor: Cursor) => GgufValue }>> = {
   0: { bytes: 1, read: (cursor) => cursor.u8() },
@@ -115,7 +117,10 @@ function readerOf(cursor: Cursor, type: number) {
   return reader;
 }
 
-/** Shortest decimal number that rounds to the same float32: 1e-5 instead of 9.99999974e-6. */
+/**
+ * Returns the shortest decimal number that rounds to the same float32, such as 1e-5 instead of
+ * 9.99999974e-6.
+ */
 function shortest(value: number): number {
   for (let digits = 6; digits < 9; digits++) {
     const decimal = Number(value.toPrecision(digits));

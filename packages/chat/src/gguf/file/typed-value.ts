@@ -1,4 +1,4 @@
-/** Metadata values with their number type in the file, and their encoding. */
+/** Metadata values with the data type that they have in the file, and their encoding. */
 
 /**
  * Types of fixed size by name, with their type number in GGUF, their size in bytes and their
@@ -26,7 +26,10 @@ const arrayNumber = 9;
 
 type NumberType = Exclude<keyof typeof scalars, 'bool'>;
 
-/** A metadata value. `list` names the item type of an array, because the array may be empty. */
+/**
+ * A metadata value with its data type. For an array, `list` is the type of the items, which an
+ * empty array would not show.
+ */
 export type TypedValue =
   | { readonly type: NumberType; readonly value: number }
   | { readonly type: 'bool'; readonly value: boolean }
@@ -35,16 +38,18 @@ export type TypedValue =
   | { readonly list: 'bool'; readonly value: readonly boolean[] }
   | { readonly list: 'string'; readonly value: readonly string[] };
 
-/** Unsigned 32-bit integer. */
+/** Creates an unsigned 32-bit integer. */
 export const u32 = (value: number): TypedValue => ({ type: 'u32', value });
-/** 32-bit floating point number. */
+/** Creates a 32-bit floating-point number. */
 export const f32 = (value: number): TypedValue => ({ type: 'f32', value });
-/** True or false. */
+/** Creates a boolean value. */
 export const flag = (value: boolean): TypedValue => ({ type: 'bool', value });
-/** UTF-8 text. */
+/** Creates a string, which is stored as UTF-8. */
 export const text = (value: string): TypedValue => ({ type: 'string', value });
 
-/** Bytes of the type number and the value, in the order in which they follow a key. */
+/**
+ * Encodes a value as it follows its key in the file: first the number of its type, then the value.
+ */
 export function valueBytes(typed: TypedValue): Buffer {
   if ('type' in typed) return Buffer.concat([u32Bytes(numberOf(typed.type)), itemBytes(typed)]);
   const head = [
@@ -72,7 +77,7 @@ function scalarBytes(type: keyof typeof scalars, value: number | boolean): Buffe
 export const u32Bytes = (value: number): Buffer => scalarBytes('u32', value);
 export const u64Bytes = (value: number): Buffer => scalarBytes('u64', value);
 
-/** Bytes of a string: its length in bytes (as 8 bytes), followed by UTF-8. */
+/** Encodes a string: its length in bytes, as a 64-bit integer, then its UTF-8 bytes. */
 export function stringBytes(value: string): Buffer {
   return Buffer.concat([u64Bytes(Buffer.byteLength(value)), Buffer.from(value)]);
 }

@@ -1,4 +1,4 @@
-/** Writes a GGUF file tensor by tensor, so that memory holds a part of one tensor at a time. */
+/** Writes a GGUF file tensor by tensor, so that at most a part of one tensor is in memory. */
 import { open, type FileHandle } from 'node:fs/promises';
 
 import { CheckpointError } from '@trinity-rft/core';

@@ -26,7 +26,7 @@ const granite = {
   logits_scaling: 1,
 } as const;
 
-/** Defaults by `model_type` of config.json. Null means that the setting has no value. */
+/** Default values of config.json, by its `model_type`. Null means that the feature is off. */
 export const configDefaults = {
   llama: assumed,
   mistral: {

@@ -8,7 +8,7 @@ import { ropeScaling } from './rope.js';
 const rotatedInPart: ReadonlySet<GgufArchitecture> = new Set(['phi3', 'qwen35']);
 
 /**
- * Makes the content of the `config.json` that transformers would write for the model of a GGUF
+ * Returns the content of the `config.json` that transformers would write for the model of a GGUF
  * file.
  * @throws CheckpointError that names the key that is missing or not supported
  */

@@ -1,14 +1,21 @@
-/** Settings specific to Gemma: attention windows, soft caps, and what differs between layers. */
+/**
+ * Settings specific to Gemma: sliding windows, soft caps, and settings that differ between layers.
+ */
 import { unsupported } from '../file/failure.js';
 import { feedForwardLengths, layerTypes, type Described } from './keys.js';
 import { ropeByLayerType } from './rope.js';
 
-/** Settings by architecture for which GGUF files have no key, or a key that many files lack. */
+/** Settings by architecture that GGUF files do not contain at all, or that many files lack. */
 export const gemmas = {
   gemma2: {
-    /** Number of layers of the 27B model, whose attention alone is scaled by hidden size / heads. */
+    /**
+     * Number of layers of the 27B model. Only this model scales attention by `hidden_size / heads`.
+     */
     layersOf27B: 46,
-    /** One of so many layers has no window. */
+    /**
+     * Interval of the layers with full attention: every n-th layer. The others have a sliding
+     * window.
+     */
     period: 2,
     attentionCap: 50,
     finalCap: 30,
@@ -17,7 +24,7 @@ export const gemmas = {
   gemma4: { finalCap: 30 },
 } as const;
 
-/** Keys of config.json that the family adds to the common keys. */
+/** Returns the keys of config.json that Gemma 2 and 3 have in addition to the common keys. */
 export function gemmaKeys(
   model: Described,
   architecture: 'gemma2' | 'gemma3',
@@ -40,10 +47,12 @@ export function gemmaKeys(
 }
 
 /**
- * Keys of config.json for Gemma 4. Layers with a window have narrower heads than the others, the
- * last layers read the keys and values of earlier layers, and layers may have inputs by token.
- * @param rope base and scaling of the rotary frequencies in layers without a window
- * @throws CheckpointError that names a key whose values belong to the larger models
+ * Returns the keys of config.json for Gemma 4. Layers with a sliding window have narrower heads
+ * than the others, the last layers use the keys and values of earlier layers, and layers may have
+ * an additional embedding of the token as input.
+ * @param rope base and scaling of the rotary frequencies in layers with full attention
+ * @throws CheckpointError that names a key whose value only occurs in larger models, which are not
+ * supported
  */
 export function gemma4Keys(
   model: Described,
@@ -71,7 +80,7 @@ export function gemma4Keys(
   };
 }
 
-/** Checks that all layers have equally many key heads. */
+/** Checks that all layers have the same number of key-value heads. */
 function assertKeyHeads({ path, keys, kvHeads, kvHeadsByLayer }: Described): void {
   if (kvHeadsByLayer?.every((count) => count === kvHeads) ?? true) return;
   const name = keys.own('attention.head_count_kv');
@@ -83,7 +92,8 @@ function assertKeyHeads({ path, keys, kvHeads, kvHeadsByLayer }: Described): voi
 }
 
 /**
- * Returns true if the feed-forward blocks are twice as wide from layer `first` on.
+ * Returns true if the feed-forward blocks are twice as wide from layer `first` on, and false if all
+ * have the same width.
  * @throws CheckpointError when their widths differ in another way
  */
 function hasWideLayers(model: Described, first: number): boolean {

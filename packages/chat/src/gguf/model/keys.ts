@@ -1,4 +1,4 @@
-/** Typed access to the metadata of a file, and the sizes that all architectures have. */
+/** Typed access to the metadata of a GGUF file, and the dimensions that all architectures have. */
 import { unsupported } from '../file/failure.js';
 import type { GgufFile } from '../file/gguf-file.js';
 import type { GgufValue } from '../file/header.js';
@@ -22,23 +22,29 @@ export interface Keys {
   isList(key: string): boolean;
 }
 
-/** Metadata of a file, and sizes that all architectures have. */
+/** Metadata of a GGUF file, and the dimensions that models of all architectures have. */
 export interface Described extends LayoutSizes {
-  /** Path of the file, for messages. */
+  /** Path of the file, for error messages. */
   readonly path: string;
   readonly keys: Keys;
-  /** Number of layers, without those for multi-token prediction. */
+  /** Number of layers, not counting layers for multi-token prediction. */
   readonly layers: number;
-  /** Key heads of each layer, if the file gives them by layer; 0 in a layer without attention. */
+  /**
+   * Number of key-value heads of each layer, 0 in a layer without attention; undefined if the file
+   * has one number for all layers.
+   */
   readonly kvHeadsByLayer: readonly number[] | undefined;
-  /** Width of the rotated part of a head. */
+  /** Rotary dimension: number of dimensions of each head to which rotary embeddings apply. */
   readonly rotated: number;
   readonly hiddenSize: number;
   /** Number of embedding rows, which may exceed the number of tokens. */
   readonly vocabularySize: number;
 }
 
-/** @throws CheckpointError that names the key that is missing or of another type */
+/**
+ * Reads the dimensions of the model in a file.
+ * @throws CheckpointError that names the key that is missing or of another type
+ */
 export function describe(file: GgufFile): Described {
   const keys = keysOf(file);
   const need = (name: string): number => keys.need(keys.own(name));
@@ -65,8 +71,8 @@ export function describe(file: GgufFile): Described {
 }
 
 /**
- * Returns `list`, the values of the key `name`.
- * @throws CheckpointError when it does not have one value for each layer
+ * Returns `list`, the values of the key `name`, after checking that there is one for each layer.
+ * @throws CheckpointError when the number of values is different
  */
 function ofLayers<T>(
   path: string,
@@ -83,7 +89,7 @@ function ofLayers<T>(
   );
 }
 
-/** Widths of the feed-forward blocks of all layers. */
+/** Returns the width of the feed-forward block of each layer. */
 export function feedForwardLengths({ path, keys, layers }: Described): readonly number[] {
   const name = keys.own('feed_forward_length');
   if (keys.isList(name)) return ofLayers(path, keys, name, keys.numbers(name));
@@ -91,9 +97,10 @@ export function feedForwardLengths({ path, keys, layers }: Described): readonly 
 }
 
 /**
- * Types of all layers, as in `layer_types` of config.json. Files name the layers with a window one
- * by one, or give the period of the layers without one.
- * @param period period if the file gives none. @default the file must give one
+ * Returns the attention type of each layer, as in `layer_types` of config.json. A file either has a
+ * flag for each layer that is true for a sliding window, or a number n: every n-th layer then has
+ * full attention.
+ * @param period n if the file has neither flags nor n; without it, such a file is an error
  */
 export function layerTypes({ path, keys, layers }: Described, period?: number): readonly string[] {
   const name = keys.own('attention.sliding_window_pattern');

@@ -1,21 +1,22 @@
 /**
  * Differences between the tensors of a GGUF file and those of Hugging Face: the order of rows or
- * columns, and values that llama.cpp's converter computes ahead.
+ * columns, and values that llama.cpp's converter transforms.
  */
 import type { layerParts } from './names.js';
 
 type Architecture = keyof typeof layerParts;
 
 /**
- * Order of rows (axis 0) or columns (axis 1). The axis is divided into `groups.length` groups of
- * equal size. Group i of the file is group `groups[i]` of Hugging Face.
+ * Order of the rows (axis 0) or columns (axis 1) of a matrix in a GGUF file. The axis is divided
+ * into `groups.length` groups of equal size. Group i in the file is group `groups[i]` in Hugging
+ * Face's matrix.
  */
 export interface Order {
   readonly axis: 0 | 1;
   readonly groups: readonly number[];
 }
 
-/** Sizes of the gated delta rule in a layer. */
+/** Dimensions of the gated delta rule in a layer. */
 export interface DeltaSizes {
   readonly keyHeads: number;
   readonly keyDim: number;
@@ -23,7 +24,7 @@ export interface DeltaSizes {
   readonly valueDim: number;
 }
 
-/** Sizes of a model that determine the order of its rows and columns. */
+/** Dimensions of a model on which the order of rows and columns depends. */
 export interface LayoutSizes {
   readonly heads: number;
   readonly kvHeads: number;
@@ -39,8 +40,8 @@ export interface LayoutSizes {
 const paired: ReadonlySet<Architecture> = new Set(['llama', 'granite', 'mistral3', 'smollm3']);
 
 /**
- * Returns the order of a part of a layer, such as `attn_q`; undefined if the file and Hugging Face
- * have the same order.
+ * Returns the order of a part of a layer, such as `attn_q`, in the file; undefined if Hugging Face
+ * has the same order.
  */
 export function orderOf(
   architecture: Architecture,
@@ -62,8 +63,9 @@ const pairs = (heads: number, headDim: number): readonly number[] =>
   });
 
 /**
- * llama.cpp numbers the value heads so that neighbours belong to different key heads; for Hugging
- * Face, the value heads of one key head are neighbours.
+ * Returns the index of Hugging Face's value head for each value head of llama.cpp. For llama.cpp,
+ * adjacent value heads belong to different key heads; for Hugging Face, the value heads of a key
+ * head are adjacent.
  */
 const valueHeadsOf = ({ keyHeads, valueHeads }: DeltaSizes): readonly number[] =>
   Array.from({ length: valueHeads }, (_, head) => {
@@ -75,7 +77,10 @@ const byValueHead =
   (axis: Order['axis']) =>
   (delta: DeltaSizes): Order => ({ axis, groups: valueHeadsOf(delta) });
 
-/** Order of the channels of queries, keys and values. Only values are reordered. */
+/**
+ * Returns the order of the channels of queries, keys and values, of which only the values are
+ * reordered.
+ */
 function channels(delta: DeltaSizes): Order {
   const before = 2 * delta.keyHeads * delta.keyDim;
   const values = valueHeadsOf(delta).flatMap((head) =>
@@ -95,7 +100,10 @@ const deltaOrders: Readonly<Record<string, (delta: DeltaSizes) => Order>> = {
   ssm_out: byValueHead(1),
 };
 
-/** Copies values of Hugging Face to the file's order. @param rows number of rows of the matrix */
+/**
+ * Copies a matrix from Hugging Face's order to the order of the file. @param rows number of rows of
+ * the matrix
+ */
 export function toFileOrder<T extends Float32Array | Uint8Array>(
   from: T,
   rows: number,
@@ -113,33 +121,39 @@ export function toFileOrder<T extends Float32Array | Uint8Array>(
   return to;
 }
 
-/** The order that undoes `order`. */
+/** Returns the inverse of an order. */
 export function inverseOf({ axis, groups }: Order): Order {
   const inverse: number[] = [];
   for (const [place, group] of groups.entries()) inverse[group] = place;
   return { axis, groups: inverse };
 }
 
-/** True if each group holds a whole number of elements. */
+/**
+ * Returns true if `length` elements can be divided into the groups of an order, with a whole number
+ * of elements per group.
+ */
 export const isDivisible = (length: number, rows: number, { axis, groups }: Order): boolean =>
   Number.isInteger(length / (axis === 0 ? 1 : rows) / groups.length);
 
-/** Conversion of the values of a tensor. */
+/** Conversion of the elements of a tensor between Hugging Face's values and those of the file. */
 interface Values {
   readonly toFile: (value: number) => number;
   readonly fromFile: (value: number) => number;
 }
 
-/** Norms that transformers multiplies by 1 + w. The file holds 1 + w. */
+/** Conversion for norms whose weight w transformers uses as 1 + w. The file holds 1 + w. */
 const plusOne: Values = { toFile: (w) => w + 1, fromFile: (w) => w - 1 };
-/** `A_log` of the gated delta rule. The file holds the factor -exp(A_log). */
+/** Conversion for `A_log` of the gated delta rule. The file holds -exp(A_log). */
 const negativeExponential: Values = {
   toFile: (log) => -Math.exp(log),
   fromFile: (factor) => Math.log(-factor),
 };
 const offsetNorms: ReadonlySet<Architecture> = new Set(['gemma2', 'gemma3', 'qwen35']);
 
-/** Returns the conversion of a part's values; undefined if the file holds the same values. */
+/**
+ * Returns the conversion of a part's elements; undefined if the file holds the same values as
+ * Hugging Face's tensor.
+ */
 export function valuesOf(architecture: Architecture, part: string): Values | undefined {
   if (part === 'ssm_a') return negativeExponential;
   const isOffset = part.endsWith('norm') && part !== 'ssm_norm' && offsetNorms.has(architecture);

@@ -1,6 +1,6 @@
 /**
- * Names of tensors: GGUF names by Hugging Face names, without the layer, and without `weight` or
- * `bias`.
+ * Converts names of tensors between Hugging Face and GGUF. The tables hold parts of names: without
+ * the layer's number, and without `weight` or `bias`.
  */
 
 /** GGUF names of parts by their Hugging Face names. */
@@ -25,7 +25,10 @@ const wholeByArchitecture: Readonly<Record<string, Parts>> = {
   },
 };
 
-/** The parts of a model outside its layers. */
+/**
+ * Returns the GGUF names of the parts outside the layers, such as the embeddings, by their Hugging
+ * Face names.
+ */
 export const wholeParts = (architecture: string): Parts =>
   wholeByArchitecture[architecture] ?? wholeModel;
 
@@ -46,7 +49,7 @@ const feedForward: Parts = {
 };
 
 /**
- * Parts of models that compute queries, keys and values with one matrix, and the gate and up
+ * Names for models that compute queries, keys and values with one matrix, and the gate and up
  * projections with another.
  */
 const fused: Parts = {
@@ -56,7 +59,10 @@ const fused: Parts = {
   'mlp.down_proj': 'ffn_down',
 };
 
-/** Norms by their position: x + f(norm(x)), x + norm(f(x)), or x + norm(f(norm(x))). */
+/**
+ * Names of the norms, for norms before a block (x + f(norm(x))), after it (x + norm(f(x))), or both
+ * (x + norm(f(norm(x)))).
+ */
 const before: Parts = { input_layernorm: 'attn_norm', post_attention_layernorm: 'ffn_norm' };
 const after: Parts = {
   post_attention_layernorm: 'post_attention_norm',
@@ -68,7 +74,7 @@ const around: Parts = {
   pre_feedforward_layernorm: 'ffn_norm',
 };
 
-/** The parts of both kinds of layers: with attention, and with a convolution. */
+/** Names for layers of LFM2, both those with attention and those with a convolution. */
 const lfm2Layer: Parts = {
   operator_norm: 'attn_norm',
   ffn_norm: 'ffn_norm',
@@ -86,7 +92,7 @@ const lfm2Layer: Parts = {
   'feed_forward.w2': 'ffn_down',
 };
 
-/** The parts of both kinds of layers: with attention, and with the gated delta rule. */
+/** Names for layers of Qwen3.5, both those with attention and those with the gated delta rule. */
 const qwen35Layer: Parts = {
   input_layernorm: 'attn_norm',
   post_attention_layernorm: 'post_attention_norm',
@@ -104,7 +110,10 @@ const qwen35Layer: Parts = {
   'linear_attn.dt_bias': 'ssm_dt',
 };
 
-/** The parts of a layer by architecture, without the experts of `qwen3moe`, see {@link expertParts}. */
+/**
+ * GGUF names of the parts of a layer by their Hugging Face names, for each architecture. The
+ * experts of `qwen3moe` are in {@link expertParts}.
+ */
 export const layerParts = {
   llama: { ...before, ...attention, ...feedForward },
   mistral3: { ...before, ...attention, ...feedForward },
@@ -132,36 +141,42 @@ export const layerParts = {
 } as const satisfies Readonly<Record<string, Parts>>;
 
 /**
- * Parts of a Granite model that computes the gate and up projections with one matrix, see
- * {@link graniteDivided}.
+ * Names for layers of a Granite model that computes the gate and up projections with one matrix,
+ * see {@link graniteDivided}.
  */
 export const graniteShared: Parts = {
   ...before,
   ...attention,
   'shared_mlp.output_linear': 'ffn_down',
 };
-/** Matrices whose rows become several tensors, in this order. */
+/**
+ * Hugging Face matrices whose rows are divided among several GGUF tensors, which have these names
+ * in this order.
+ */
 export const graniteDivided: Readonly<Record<string, readonly string[]>> = {
   'shared_mlp.input_linear': ['ffn_gate', 'ffn_up'],
 };
 
-/** Parts that hold the matrices of all experts of a layer, with the name of the matrix. */
+/**
+ * GGUF tensors that hold a matrix of each expert of a layer, with Hugging Face's name of the
+ * matrix.
+ */
 export const expertParts: Parts = {
   ffn_gate_exps: 'gate_proj',
   ffn_up_exps: 'up_proj',
   ffn_down_exps: 'down_proj',
 };
 
-/** Part of Hugging Face's names that holds a matrix of one expert. */
+/** Returns the part of a Hugging Face name for a matrix of one expert. */
 export const expertPart = (expert: number, matrix: string): string =>
   `mlp.experts.${expert}.${matrix}`;
 
 /** A name, split into its components. */
 export interface ParsedName {
   readonly layer?: number;
-  /** Name without the layer, such as `self_attn.q_proj`. */
+  /** Name without layer and kind, such as `self_attn.q_proj`. */
   readonly part: string;
-  /** Undefined for a few vectors, which Hugging Face names without it. */
+  /** `weight` or `bias`; undefined for a few vectors whose names end with neither. */
   readonly kind?: string;
 }
 
@@ -170,9 +185,9 @@ const patternOf = (layers: string): RegExp =>
 const hfPattern = patternOf('model\\.layers');
 const ggufPattern = patternOf('blk');
 
-/** Splits a Hugging Face name. */
+/** Splits a Hugging Face name into its components. */
 export const parseName = (name: string): ParsedName => parsed(hfPattern, name);
-/** Splits a GGUF name. */
+/** Splits a GGUF name into its components. */
 export const parseGgufName = (name: string): ParsedName => parsed(ggufPattern, name);
 
 function parsed(pattern: RegExp, name: string): ParsedName {
@@ -184,31 +199,34 @@ function parsed(pattern: RegExp, name: string): ParsedName {
   };
 }
 
-/** Parts that Hugging Face names without a kind. */
+/** Parts whose Hugging Face names end with neither `weight` nor `bias`. */
 const unkinded: ReadonlySet<string> = new Set([
   'linear_attn.A_log',
   'linear_attn.dt_bias',
   'layer_scalar',
 ]);
-/** Kinds of these parts in GGUF; the empty text for none. */
+/** Endings of the GGUF names of these parts; an empty string for no ending. */
 const ownKinds: Readonly<Record<string, string>> = {
   ssm_a: '',
   ssm_dt: 'bias',
   layer_output_scale: 'weight',
 };
 
-/** True if a name has a kind and its part requires one, or neither. For Hugging Face names. */
+/**
+ * Returns true if a Hugging Face name ends as expected: with neither `weight` nor `bias` for the
+ * parts in `unkinded`, with one of them for all other parts.
+ */
 export const hasItsKind = ({ part, kind }: ParsedName): boolean =>
   (kind === undefined) === unkinded.has(part);
 
-/** GGUF name of a part. */
+/** Returns the GGUF name for `part`, with the layer and kind of a parsed name. */
 export function ggufName({ layer, kind }: ParsedName, part: string): string {
   const last = ownKinds[part] ?? kind ?? '';
   const name = layer === undefined ? part : `blk.${layer}.${part}`;
   return last === '' ? name : `${name}.${last}`;
 }
 
-/** Hugging Face name of a part. */
+/** Returns the Hugging Face name for `part`, with the layer and kind of a parsed name. */
 export function hfName({ layer, kind }: ParsedName, part: string): string {
   const name = layer === undefined ? part : `model.layers.${layer}.${part}`;
   return kind === undefined || unkinded.has(part) ? name : `${name}.${kind}`;

@@ -8,8 +8,9 @@ import { ropeByLayerType } from './rope.js';
 type HfKeys = Readonly<Record<string, unknown>>;
 
 /**
- * Functions that make the keys. `rope` holds the base and the scaling of the rotary frequencies, as
- * `rope_parameters` of config.json does.
+ * For each architecture, a function that returns the keys of config.json that depend on the
+ * architecture. `rope` holds the base and the scaling of the rotary frequencies, in the format of
+ * `rope_parameters`.
  */
 export const ownKeys: Readonly<
   Record<GgufArchitecture, (model: Described, rope: HfKeys) => HfKeys>
@@ -37,8 +38,8 @@ function attentionKeys({ keys, kvHeads }: Described): HfKeys {
 }
 
 /**
- * Keys for partial rotary embeddings, the context before scaling, and an attention window that all
- * layers share.
+ * Returns the keys for partial rotary embeddings, the original context length (before rotary
+ * scaling), and a sliding window that is the same for all layers.
  */
 const partKeys = ({ keys, headDim, rotated }: Described): HfKeys => ({
   partial_rotary_factor: rotated / headDim,
@@ -46,7 +47,10 @@ const partKeys = ({ keys, headDim, rotated }: Described): HfKeys => ({
   sliding_window: keys.number(keys.own('attention.sliding_window')) || null,
 });
 
-/** Keys of experts. llama.cpp has no others for Qwen3: each layer has experts, with weights of sum 1. */
+/**
+ * Returns the keys of the experts. The constants are what llama.cpp assumes for Qwen3: every layer
+ * has experts, and the weights of the chosen experts are normalised to sum 1.
+ */
 const expertKeys = ({ keys }: Described): HfKeys => ({
   num_experts: keys.need(keys.own('expert_count')),
   num_experts_per_tok: keys.need(keys.own('expert_used_count')),
@@ -56,7 +60,9 @@ const expertKeys = ({ keys }: Described): HfKeys => ({
   mlp_only_layers: [],
 });
 
-/** Keys of LFM2. Layers without key heads have a convolution. */
+/**
+ * Returns the keys of LFM2. A layer with 0 key-value heads has a convolution instead of attention.
+ */
 function lfm2Keys({ path, keys, kvHeads, kvHeadsByLayer: byLayer }: Described): HfKeys {
   const name = keys.own('attention.head_count_kv');
   if (!byLayer) throw unsupported(path, name, `the key ${name} is missing.`);
@@ -69,7 +75,10 @@ function lfm2Keys({ path, keys, kvHeads, kvHeadsByLayer: byLayer }: Described): 
   };
 }
 
-/** Keys of Qwen3.5. Layers without key heads have the gated delta rule. */
+/**
+ * Returns the keys of Qwen3.5. A layer with 0 key-value heads has the gated delta rule instead of
+ * attention.
+ */
 function qwen35Keys({ keys, layers, kvHeadsByLayer, headDim, rotated, delta }: Described): HfKeys {
   const interval = keys.number(keys.own('full_attention_interval')) ?? 4;
   const attends = (layer: number): boolean =>
@@ -87,7 +96,10 @@ function qwen35Keys({ keys, layers, kvHeadsByLayer, headDim, rotated, delta }: D
   };
 }
 
-/** Keys of OLMo 3, whose files have the architecture of OLMo 2; none for OLMo 2. */
+/**
+ * Returns the keys of OLMo 3, whose files have the architecture of OLMo 2 but a sliding window.
+ * Returns no keys for OLMo 2.
+ */
 function olmo3Keys(model: Described, rope: HfKeys): HfKeys {
   const window = model.keys.number(model.keys.own('attention.sliding_window'));
   if (!window) return {};

@@ -5,21 +5,21 @@ import { architectureOf } from './architecture.js';
 import type { Keys } from './keys.js';
 
 /**
- * Tensor with the divisors of the rotary frequencies. llama.cpp's converter computes the divisors
+ * Name of the tensor with the divisors of the rotary frequencies. llama.cpp's converter writes it
  * for Llama 3.1 and later, and for Gemma 4.
  */
 export const ropeFactorsName = 'rope_freqs.weight';
 
 /**
- * Tensors with the divisors of longrope: for sequences up to the original context length, and for
- * longer sequences.
+ * Names of the tensors with the divisors of longrope: one for sequences up to the original context
+ * length, one for longer sequences.
  */
 export const longRopeNames = {
   short_factor: 'rope_factors_short.weight',
   long_factor: 'rope_factors_long.weight',
 } as const;
 
-/** Tensors that are not weights of the model. */
+/** Names of tensors that hold divisors of rotary frequencies, which are not weights. */
 export const ropeTensors: ReadonlySet<string> = new Set([
   ropeFactorsName,
   ...Object.values(longRopeNames),
@@ -27,12 +27,13 @@ export const ropeTensors: ReadonlySet<string> = new Set([
 
 interface Rotary {
   readonly theta: number;
-  /** Width of the rotated part of a head. */
+  /** Rotary dimension: number of dimensions of each head to which rotary embeddings apply. */
   readonly headDim: number;
 }
 
 /**
- * Makes `rope_scaling` of config.json from the metadata and the tensor of divisors.
+ * Returns `rope_scaling` of config.json, from the metadata and the tensors of divisors; undefined
+ * if frequencies are not scaled.
  * @throws CheckpointError when the divisors are not those of Llama 3 or Gemma 4
  */
 export function ropeScaling(
@@ -67,10 +68,10 @@ export function ropeScaling(
 }
 
 /**
- * Makes `rope_parameters` of config.json for a model whose layers with a window have unscaled
- * frequencies.
- * @param full base and scaling in layers without a window
- * @param theta base in layers with a window
+ * Returns `rope_parameters` of config.json for a model that scales rotary frequencies only in
+ * layers with full attention.
+ * @param full base and scaling in layers with full attention
+ * @param theta base in layers with a sliding window
  */
 export const ropeByLayerType = (full: Readonly<Record<string, unknown>>, theta: unknown) => ({
   full_attention: { rope_type: 'default', ...full },
@@ -96,8 +97,8 @@ function longRope(
 }
 
 /**
- * Settings that Llama 3.1 and 3.2 share. The models differ only in `factor`, the largest divisor
- * unless the heads are small.
+ * Settings that Llama 3.1 and 3.2 share. The models differ only in `factor`. The largest divisor
+ * equals `factor`, unless the heads are so small that no frequency is below the lower bound.
  */
 const llama3 = { rope_type: 'llama3', low_freq_factor: 1, high_freq_factor: 4 } as const;
 const llama3Context = 8192;
@@ -130,7 +131,10 @@ const otherDivisors = ({ path }: GgufFile, expected: string) =>
     `its rotary frequencies are scaled in a way that is not supported: ${ropeFactorsName} is not that of ${expected}. Use the Hugging Face folder of this model.`,
   );
 
-/** Returns the divisors of all frequencies; zeros if the file has none, or fewer or more. */
+/**
+ * Returns the divisors of all frequencies; zeros if the file lacks the tensor, or the tensor has
+ * another length.
+ */
 function readDivisors(file: GgufFile, { headDim }: Rotary): Float32Array {
   const divisors = new Float32Array(headDim / 2);
   if (file.tensors.get(ropeFactorsName)?.shape.join() === String(divisors.length))
@@ -138,10 +142,16 @@ function readDivisors(file: GgufFile, { headDim }: Rotary): Float32Array {
   return divisors;
 }
 
-/** Divisor that llama.cpp's converter gives frequencies that are not rotated. */
+/**
+ * Divisor that llama.cpp's converter writes for frequencies that are to be 0, so that these
+ * dimensions are not rotated.
+ */
 const endless = 1e30;
 
-/** Returns the divisors of which the first `part` are 1, and which stop the rotation of the others. */
+/**
+ * Returns divisors that leave a share of the frequencies unchanged, and set the others to about 0.
+ * @param part share of unchanged frequencies, which come first: 0 to 1
+ */
 export function proportionalDivisors(headDim: number, part: number): readonly number[] {
   const rotated = Math.floor((part * headDim) / 2);
   return Array.from({ length: headDim / 2 }, (_, i) => (i < rotated ? 1 : endless));
@@ -156,19 +166,19 @@ function proportional(file: GgufFile, rotary: Rotary): Readonly<Record<string, u
   throw otherDivisors(file, 'Gemma 4');
 }
 
-/** Sizes and bounds that determine the divisors. */
+/** Settings that determine the divisors of Llama 3. */
 export interface Llama3Rope extends Rotary {
   readonly factor: number;
   /** `low_freq_factor`: frequencies with fewer rotations over `context` are divided by `factor`. */
   readonly low: number;
   /** `high_freq_factor`: frequencies with more rotations over `context` are unchanged. */
   readonly high: number;
-  /** Number of positions of the model before scaling. */
+  /** Original context length (before scaling), in tokens. */
   readonly context: number;
 }
 
 /**
- * Returns the divisors of the headDim / 2 rotary frequencies.
+ * Returns Llama 3's divisors of the headDim / 2 rotary frequencies.
  * @see transformers, `_compute_llama3_parameters`
  */
 export const llama3Divisors = ({ factor, ...rope }: Llama3Rope): readonly number[] =>
@@ -177,7 +187,7 @@ export const llama3Divisors = ({ factor, ...rope }: Llama3Rope): readonly number
     return factor / (1 - smooth + smooth * factor);
   });
 
-/** Share of frequency `i` that is not scaled: 0 to 1. */
+/** Returns how much of frequency `i` stays unscaled: 0 (divided by `factor`) to 1 (unchanged). */
 function smoothing(
   i: number,
   { low, high, context, theta, headDim }: Omit<Llama3Rope, 'factor'>,

@@ -20,13 +20,14 @@ import { ropeTensors } from './rope.js';
 export interface WeightTensor {
   readonly shape: readonly number[];
   /**
-   * Decodes as many elements of the tensor as `into` has to float32, row-major.
-   * @param start first element, at the start of a row. @default 0
+   * Decodes elements of the tensor to float32, in row-major order, until `into` is full.
+   * @param start index of the first element, which must be at the start of a row. @default 0
    */
   read(into: Float32Array, start?: number): void;
   /**
-   * Integers of the tensor and their scales; undefined for a tensor of floating point numbers.
-   * @throws CheckpointError when the columns of Hugging Face's order are not made of whole blocks
+   * Returns the integers of a quantised tensor and their scales; undefined for a floating-point
+   * tensor.
+   * @throws CheckpointError when Hugging Face's order of the columns would divide blocks
    */
   readLevels(): TensorLevels | undefined;
 }
@@ -34,7 +35,10 @@ export interface WeightTensor {
 const inverse = (names: Readonly<Record<string, string>>): ReadonlyMap<string, string> =>
   new Map(Object.entries(names).map(([hf, gguf]) => [gguf, hf]));
 
-/** Returns a function from the parts of GGUF names to those of Hugging Face. */
+/**
+ * Returns a function that converts the part of a parsed GGUF name to the part of Hugging Face's
+ * name; undefined for an unknown part.
+ */
 function hfParts(architecture: GgufArchitecture): (name: ParsedName) => string | undefined {
   const whole = inverse(wholeParts(architecture));
   const layers = inverse(layerParts[architecture]);
@@ -46,21 +50,25 @@ function hfParts(architecture: GgufArchitecture): (name: ParsedName) => string |
 }
 
 /**
- * Returns the shape that Hugging Face uses. There, a convolution has a dimension of size 1, because
- * each channel has a single input. GGUF omits that dimension.
+ * Returns Hugging Face's shape of a tensor. It has an additional dimension of size 1 for
+ * convolutions, because each channel has a single input.
  */
 const hfShape = (part: string, shape: readonly number[]): readonly number[] =>
   part === 'shortconv.conv' || part === 'ssm_conv1d' ? [shape[0] ?? 0, 1, shape[1] ?? 0] : shape;
 
-/** Matches the names of tensors of image and audio encoders, and of their projections. */
+/**
+ * Matches the names of tensors of image and audio encoders, and of the projections of their
+ * outputs.
+ */
 const encoderParts = /^(v|a|mm)\./;
 
 export const hasEncoders = ({ tensors }: GgufFile): boolean =>
   [...tensors.keys()].some((name) => encoderParts.test(name));
 
 /**
- * Returns the weights of the model. Leaves out layers for multi-token prediction, which follow the
- * layers of the model, and encoders of images and sounds, which Ollama keeps in the same file.
+ * Returns the weights of the model by Hugging Face's names. Leaves out layers for multi-token
+ * prediction, which come after the other layers, and image and audio encoders, which Ollama keeps
+ * in the same file.
  */
 export function hfWeights(file: GgufFile): ReadonlyMap<string, WeightTensor> {
   const architecture = architectureOf(file);
@@ -86,7 +94,7 @@ export function hfWeights(file: GgufFile): ReadonlyMap<string, WeightTensor> {
   );
 }
 
-/** Returns the matrices of all experts of a layer, which the file stacks. */
+/** Splits a tensor that stacks a matrix of all experts into one matrix per expert. */
 function expertsOf(
   file: GgufFile,
   tensor: GgufTensor,
@@ -109,7 +117,7 @@ function expertsOf(
 interface Arrangement {
   readonly shape: readonly number[];
   readonly order: Order | undefined;
-  /** Converts a value of the file. @default values are those of Hugging Face */
+  /** Converts a value of the file to Hugging Face's value; undefined if the values are the same. */
   readonly fromFile: ((value: number) => number) | undefined;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Formats with blocks of 256 numbers in runs of 32 or 16. The scales s_k of the runs are themselves
- * quantised with one scale d per block, and the offsets m_k with e: x_i = d s_k q_i, or x_i = d s_k
- * q_i - e m_k.
+ * Data types with blocks of 256 numbers in runs of 32 or 16. Each run k has a scale s_k, which is
+ * itself quantised with one scale d per block, and may have an offset m_k, which is quantised with
+ * one scale e per block: x_i = d s_k q_i, or x_i = d s_k q_i - e m_k.
  * @see ggml-quants.c, `dequantize_row_*`
  */
 import { encodeQ4K, encodeQ6K } from './encode-256.js';
@@ -12,8 +12,9 @@ const blockLength = 256;
 const run = 32;
 
 /**
- * Reads 256 4-bit numbers from the 128 bytes at `skip`: for each 32 bytes, first the low halves,
- * then the high halves.
+ * Reads 256 4-bit numbers from the 128 bytes that begin `skip` bytes after the start of the block.
+ * Each group of 32 bytes holds 64 numbers: first those in the low halves, then those in the high
+ * halves.
  */
 const fourBits =
   (skip: number): LevelsOfBlock['write'] =>
@@ -26,9 +27,9 @@ const fourBits =
   };
 
 /**
- * Scale d s_k of run k. The first 4 scales are the low 6 bits of bytes 0 to 3. The last 4 scales
- * have their low 4 bits in the low halves of bytes 8 to 11, and their high 2 bits in the high bits
- * of bytes 0 to 3.
+ * Returns the scale d s_k of run k. The 12 bytes after d and e hold it: the first 4 scales are the
+ * low 6 bits of bytes 0 to 3. The last 4 scales have their low 4 bits in the low halves of bytes 8
+ * to 11, and their high 2 bits in the high bits of bytes 0 to 3.
  */
 function scale(bytes: Uint8Array, from: number, k: number): number {
   const at = from + 4;
@@ -38,8 +39,8 @@ function scale(bytes: Uint8Array, from: number, k: number): number {
 }
 
 /**
- * Offset -e m_k of run k, stored like {@link scale}: in bytes 4 to 7, and in the high halves of
- * bytes 8 to 11.
+ * Returns the offset -e m_k of run k, which is stored like {@link scale}: the first 4 in bytes 4 to
+ * 7, the last 4 in the high halves of bytes 8 to 11 and the high bits of bytes 4 to 7.
  */
 function offset(bytes: Uint8Array, from: number, k: number): number {
   const at = from + 4;

@@ -1,6 +1,7 @@
 /**
- * Formats with blocks of 32 numbers q_i and one scale d: x_i = d (q_i - z), or x_i = d q_i + m. In
- * the formats of 4 and 5 bits, byte i holds the low bits of q_i and of q_(i + 16).
+ * Data types with blocks of 32 numbers q_i and one scale d: x_i = d (q_i - z) with a constant z, or
+ * x_i = d q_i + m with an offset m per block. In the 4-bit and 5-bit types, byte i holds the low
+ * bits of q_i and of q_(i + 16).
  * @see ggml-quants.c, `dequantize_row_*` and `quantize_row_*_ref`
  */
 import { halfAt, halfOfNumber, putHalf } from './half.js';
@@ -36,10 +37,13 @@ export const q80 = levelsType({
   },
 });
 
-/** Offset m, which follows d. */
+/** Returns the offset m, which is stored after d. */
 const offset = (bytes: Uint8Array, from: number): number => halfAt(bytes, from + 2);
 
-/** Reads 4-bit numbers: the low halves of the 16 bytes at `skip`, then their high halves. */
+/**
+ * Reads 32 4-bit numbers from the 16 bytes that begin `skip` bytes after the start of the block:
+ * first those in the low halves, then those in the high halves.
+ */
 const fourBits =
   (skip: number): LevelsOfBlock['write'] =>
   (bytes, from, into, to) => {
@@ -50,7 +54,7 @@ const fourBits =
     }
   };
 
-/** Reads 5-bit numbers: like {@link fourBits}, with the fifth bits in the 4 bytes before. */
+/** Reads 5-bit numbers: like {@link fourBits}, with the fifth bits in the 4 bytes before `skip`. */
 const fiveBits =
   (skip: number): LevelsOfBlock['write'] =>
   (bytes, from, into, to) => {
@@ -94,6 +98,7 @@ export const q51 = levelsType({
 });
 
 /**
- * Nearest whole number; halves round away from zero. Adding 0.5 to a float32 is exact in float64.
+ * Rounds to the nearest whole number, halves away from zero. Adding 0.5 to a float32 is exact in
+ * float64.
  */
 const roundAway = (value: number): number => Math.sign(value) * Math.floor(Math.abs(value) + 0.5);

@@ -46,7 +46,9 @@ export function encodeQ4K(values: Float32Array, from: number, bytes: Uint8Array,
       bytes[to + 16 + 32 * pair + i] = stored[64 * pair + i]! | (stored[64 * pair + 32 + i]! << 4);
 }
 
-/** Packs scale and offset of run k, of 6 bits each, in the layout that `blocks-of-256.ts` reads. */
+/**
+ * Packs the 6-bit scale and the 6-bit offset of run k, in the layout that `blocks-of-256.ts` reads.
+ */
 function packSixBits(
   bytes: Uint8Array,
   at: number,
@@ -85,7 +87,10 @@ export function encodeQ6K(values: Float32Array, from: number, bytes: Uint8Array,
   putHalf(bytes, to + 208, d);
 }
 
-/** Packs 256 numbers of 6 bits: their low 4 bits into 128 bytes, then their high 2 bits into 64. */
+/**
+ * Packs 256 6-bit numbers: the low 4 bits of all numbers into 128 bytes, then their high 2 bits
+ * into 64 bytes.
+ */
 function packSixths(bytes: Uint8Array, to: number): void {
   for (let part = 0; part < 2; part++)
     for (let i = 0; i < 32; i++) {

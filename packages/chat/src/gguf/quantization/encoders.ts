@@ -1,14 +1,14 @@
 import { tensorTypes } from './table.js';
 import type { TensorType } from './types.js';
 
-/** Formats that tensors can be written in. */
+/** Data types in which tensors can be written. */
 export const encodedTypes = ['F32', 'F16', 'BF16', 'Q8_0', 'Q4_K', 'Q6_K'] as const;
 export type EncodedType = (typeof encodedTypes)[number];
 
 /**
- * Largest magnitude that each format stores as a finite number. Scales are stored as float16, in
- * which numbers from 65,520 on become infinite. The limits of Q4_K and Q6_K leave room for the fit
- * of scales and offsets.
+ * Largest magnitude that each data type stores as a finite number. Scales are stored as float16, in
+ * which numbers of 65,520 and more become infinite. The limits of Q4_K and Q6_K leave a margin,
+ * because fitted scales and offsets may be larger than the numbers require.
  */
 export const largestOf: Readonly<Record<EncodedType, number>> = {
   F32: 2 ** 128 - 2 ** 104,
@@ -19,7 +19,7 @@ export const largestOf: Readonly<Record<EncodedType, number>> = {
   Q6_K: 3072 * 65_519,
 };
 
-/** A format that can be written, with its number in ggml. */
+/** A data type that can be written, with its number in ggml. */
 export interface Encoder extends TensorType {
   readonly number: number;
   readonly encode: NonNullable<TensorType['encode']>;

@@ -1,4 +1,4 @@
-/** 16-bit floating point numbers inside the blocks. */
+/** Conversion of 16-bit floating-point numbers, which blocks contain. */
 import { numberOfHalf } from '@trinity-rft/core/support';
 
 const bits = new Uint32Array(1);
@@ -8,13 +8,16 @@ const float = new Float32Array(bits.buffer);
 export const halfAt = (bytes: Uint8Array, at: number): number =>
   numberOfHalf(bytes[at]! | (bytes[at + 1]! << 8));
 
-/** Value of a bfloat16, which is the upper half of a float32. */
+/** Reads a little-endian bfloat16 at index `at`. A bfloat16 is the upper half of a float32. */
 export function bfloatAt(bytes: Uint8Array, at: number): number {
   bits[0] = ((bytes[at]! << 16) | (bytes[at + 1]! << 24)) >>> 0;
   return float[0]!;
 }
 
-/** Nearest binary16, ties to even; numbers from ±65,520 on become infinite. */
+/**
+ * Returns the bits of the nearest binary16, ties to even. Magnitudes of 65,520 and more become
+ * infinite.
+ */
 export function halfOfNumber(value: number): number {
   float[0] = value;
   const sign = (bits[0]! >>> 16) & 0x8000;
@@ -29,7 +32,7 @@ export function halfOfNumber(value: number): number {
   return sign | ((size + 0xfff + ((size >>> 13) & 1) - 0x38000000) >>> 13);
 }
 
-/** Nearest bfloat16, ties to even; NaN remains NaN. */
+/** Returns the bits of the nearest bfloat16, ties to even. NaN remains NaN. */
 export function bfloatOfNumber(value: number): number {
   float[0] = value;
   const size = bits[0]!;

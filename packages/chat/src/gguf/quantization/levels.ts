@@ -1,17 +1,17 @@
-/** Quantised tensors: integers with scales. */
+/** Tensors in quantised form: integers with scales. */
 import type { TensorType } from './types.js';
 
 /**
- * Block-quantised tensor: x = scale (q - 2^(bits - 1)), plus the block's offset if the format has
- * offsets.
+ * Tensor of blocks in quantised form: x = scale (q - 2^(bits - 1)), plus the block's offset if the
+ * data type has offsets.
  */
 export interface TensorLevels {
   readonly bits: 4 | 8;
   /** Number of integers in a block. */
   readonly length: 16 | 32;
   /**
-   * Integers q as bytes. With 4 bits, each byte holds two integers: the first half of the block in
-   * the lower bits, the second half in the higher bits.
+   * Integers q. With 8 bits, each byte is one integer. With 4 bits, each byte holds two integers of
+   * a block: one of its first half in the low bits, one of its second half in the high bits.
    */
   readonly integers: Uint8Array;
   /** Scale of each block. */
@@ -21,7 +21,7 @@ export interface TensorLevels {
 
 const bitsOf = ({ centre }: NonNullable<TensorType['levels']>): 4 | 8 => (centre === 8 ? 4 : 8);
 
-/** Creates a tensor with room for `numbers` integers. */
+/** Creates a tensor with room for `numbers` integers, all zero. */
 export function emptyLevels(
   levels: NonNullable<TensorType['levels']>,
   numbers: number,
@@ -39,7 +39,9 @@ export function emptyLevels(
 
 const scratch = new Uint8Array(256);
 
-/** Copies the block at `bytes[from]` into a tensor, starting at element `at` of the tensor. */
+/**
+ * Copies the block at `bytes[from]` into a tensor, whose element `at` is the first of the block.
+ */
 export function putLevels(
   { blockLength, levels }: Required<Pick<TensorType, 'blockLength' | 'levels'>>,
   bytes: Uint8Array,

@@ -1,4 +1,4 @@
-/** Formats without quantisation: a block is one number. */
+/** Data types without quantisation: a block is one number. */
 import { bfloatAt, bfloatOfNumber, halfAt, halfOfNumber, putHalf } from './half.js';
 import type { TensorType } from './types.js';
 

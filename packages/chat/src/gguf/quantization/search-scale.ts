@@ -1,12 +1,12 @@
 /**
- * Scales for formats with blocks of 256, found by trying several candidates. Computed in float32
- * throughout and in the order of llama.cpp, so that the bytes are identical.
+ * Searches the scales of data types with blocks of 256, by trying several candidates. Computes in
+ * float32 throughout and in the order of llama.cpp, so that the bytes are identical.
  * @see ggml-quants.c, `make_qkx2_quants` and `make_qx_quants`
  */
 
 const f = Math.fround;
 /**
- * Term that rounds a float32 to a whole number, halves to even, when it is added and then
+ * Number that rounds a float32 to a whole number (halves to even) if it is first added and then
  * subtracted.
  */
 const roundingTerm = 12_582_912;
@@ -23,7 +23,10 @@ export interface ScaleAndOffset {
   readonly scale: number;
   /** Offset to subtract; 0 or more. */
   readonly offset: number;
-  /** Inverse of the scale for which the stored integers were computed, see {@link quantised}. */
+  /**
+   * Inverse of the scale with which {@link quantised} computes the integers. It may differ from `1
+   * / scale`, because `scale` is fitted to these integers afterwards.
+   */
   readonly inverse: number;
   readonly least: number;
 }
@@ -35,8 +38,8 @@ const run = 32;
 const weights = new Float32Array(run);
 
 /**
- * Finds the scale and the offset of x_i = scale q_i - offset, with q_i from 0 to 15. Large numbers
- * have more weight in the error.
+ * Finds the scale and the offset for 32 numbers, so that x_i = scale q_i - offset with q_i from 0
+ * to 15. Minimises the squared error, in which numbers of large magnitude have more weight.
  */
 export function scaleAndOffset(values: Float32Array, from: number): ScaleAndOffset {
   weigh(values, from);
@@ -88,13 +91,13 @@ function weightedSums(values: Float32Array, from: number): Sums {
 
 type Storing = Pick<ScaleAndOffset, 'inverse' | 'least'>;
 
-/** Returns the 4-bit integer that stores x. */
+/** Returns the integer q, from 0 to 15, that represents x. */
 export const quantised = (x: number, { inverse, least }: Storing): number =>
   clamp(nearest(f(inverse * f(x - least))), 0, top);
 
 /**
- * Weighted sum of the squared differences between the numbers x and their stored values, scale q +
- * offset.
+ * Returns the weighted sum of the squared differences between the numbers x and scale q + offset,
+ * the values that represent them.
  */
 function squares(values: Float32Array, from: number, by: ScaleAndOffset): number {
   let error = 0;
@@ -106,7 +109,10 @@ function squares(values: Float32Array, from: number, by: ScaleAndOffset): number
   return error;
 }
 
-/** Weighted least-squares fit of x to the stored integers, with an offset of at most 0. */
+/**
+ * Fits scale and offset to the integers by weighted least squares, with an offset of at most 0.
+ * Returns undefined if the integers do not determine them.
+ */
 function fit(
   values: Float32Array,
   from: number,
@@ -130,21 +136,25 @@ function fit(
   return { scale, offset };
 }
 
-/** Number of values that share one scale of Q6_K. */
+/** Length of a run, which has one scale, in Q6_K. */
 const short = 16;
-/** Half of the number of possible integers, which are in [-32, 31]. */
+/** Half the number of integers that Q6_K can represent, which are -32 to 31. */
 const half = 32;
 
 /** Scale of 16 numbers. */
 export interface SignedScale {
   readonly scale: number;
-  /** Inverse of the scale for which the integers were computed, see {@link signedQuantised}. */
+  /**
+   * Inverse of the scale with which {@link signedQuantised} computes the integers. It may differ
+   * from `1 / scale`, because `scale` is fitted to these integers afterwards.
+   */
   readonly inverse: number;
 }
 
 /**
- * Finds the scale of x_i = scale q_i, with q_i from -32 to 31. The weight of a number is its
- * square. Returns undefined if all numbers count as 0.
+ * Finds the scale for 16 numbers, so that x_i = scale q_i with q_i from -32 to 31. Minimises the
+ * squared error, in which each number has its square as weight. Returns undefined if all numbers
+ * count as 0.
  */
 export function signedScale(values: Float32Array, from: number): SignedScale | undefined {
   let [largest, signed] = [0, 0];
@@ -169,7 +179,7 @@ export function signedScale(values: Float32Array, from: number): SignedScale | u
   return { scale, inverse };
 }
 
-/** Returns the integer from -32 to 31 that stores x. */
+/** Returns the integer q, from -32 to 31, that represents x. */
 export const signedQuantised = (x: number, inverse: number): number =>
   clamp(nearest(f(inverse * x)), -half, half - 1);
 
@@ -179,7 +189,7 @@ interface Projection {
   readonly squares: number;
 }
 
-/** Best scale for the stored integers that `inverse` gives. */
+/** Computes the integers with `inverse`, and the scale that fits them best. */
 function project(values: Float32Array, from: number, inverse: number): Projection {
   let [product, sum] = [0, 0];
   for (let i = 0; i < short; i++) {

@@ -5,7 +5,7 @@ import type { TensorType } from './types.js';
 
 export type { TensorType } from './types.js';
 
-/** Formats that can be read, by their number in ggml. */
+/** Data types that can be read, by their number in ggml. */
 export const tensorTypes: ReadonlyMap<number, TensorType> = new Map([
   [0, f32],
   [1, f16],
@@ -20,7 +20,7 @@ export const tensorTypes: ReadonlyMap<number, TensorType> = new Map([
   [30, bf16],
 ]);
 
-/** Names of formats that cannot be read, for error messages. */
+/** Names of data types that cannot be read, by their number in ggml, for error messages. */
 const others: ReadonlyMap<number, string> = new Map([
   [9, 'Q8_1'],
   [10, 'Q2_K'],

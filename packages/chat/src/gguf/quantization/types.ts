@@ -1,4 +1,4 @@
-/** Types of the formats in which blocks of numbers are stored. */
+/** Data types of tensors, whose numbers are stored in blocks. */
 
 export interface TensorType {
   /** Name in ggml, such as `Q4_K`. */
@@ -14,30 +14,30 @@ export interface TensorType {
    * does.
    */
   readonly encode?: (values: Float32Array, from: number, bytes: Uint8Array, to: number) => void;
-  /** Integers and scales of the block. @default no levels: the numbers are floating point */
+  /** Access to the integers and scales of a block; undefined for floating-point numbers. */
   readonly levels?: LevelsOfBlock;
 }
 
 /**
- * A block as runs of integers q_i that share a scale s: x_i = s (q_i - centre), or x_i = s q_i + m
- * if the run has an offset m.
+ * Access to a block as runs of integers q_i that share a scale s: x_i = s (q_i - centre), or x_i =
+ * s q_i + m if the run has an offset m.
  */
 export interface LevelsOfBlock {
-  /** Length of a run. */
+  /** Number of integers in a run. */
   readonly run: 16 | 32;
   /** Midpoint of the range of the integers: every q_i is in [0, 2 * centre). */
   readonly centre: 8 | 16 | 32 | 128;
   /** Writes all q_i of the block at `bytes[from]` into `into`, starting at index `to`. */
   write(bytes: Uint8Array, from: number, into: Uint8Array, to: number): void;
-  /** Scale s of run k. */
+  /** Returns the scale s of run k. */
   scale(bytes: Uint8Array, from: number, k: number): number;
-  /** Offset m of run k. */
+  /** Returns the offset m of run k. @default no offsets */
   readonly offset?: (bytes: Uint8Array, from: number, k: number) => number;
 }
 
 const scratch = new Uint8Array(256);
 
-/** Defines a format of integers with scales. */
+/** Defines a quantised data type, whose `decode` follows from its integers and scales. */
 export function levelsType(
   type: Omit<TensorType, 'decode'> & { readonly levels: LevelsOfBlock },
 ): TensorType {

@@ -1,6 +1,6 @@
 /**
- * Reads the sizes of a config.json that are written to GGUF, and checks settings for which GGUF has
- * no key.
+ * Reads the dimensions in a config.json that are written to GGUF, and checks the settings for which
+ * GGUF has no key.
  */
 import { commonKeys } from '@trinity-rft/core/support';
 import { refused } from '../file/failure.js';
@@ -22,13 +22,17 @@ export interface SavedConfig extends LayoutSizes {
   /** Maximum sequence length of the model, in tokens. */
   readonly context: number;
   readonly tied: boolean;
-  /** Number of layers with keys and values of their own, which come first. */
+  /**
+   * Number of layers that compute keys and values. The layers after them reuse those of earlier
+   * layers.
+   */
   readonly ownKeyLayers: number;
 }
 
 /**
- * Reads a config.json and checks that llama.cpp computes the same model.
- * @throws CheckpointError that names the first key that llama.cpp would not respect
+ * Reads a config.json and checks that llama.cpp supports all of its settings, so that it computes
+ * the same model.
+ * @throws CheckpointError that names the first key that llama.cpp does not support or would ignore
  */
 export function readSavedConfig(config: Json): SavedConfig {
   const name = config['model_type'];
@@ -71,8 +75,8 @@ export function readSavedConfig(config: Json): SavedConfig {
 }
 
 /**
- * Width of Gemma 4's heads in layers without a window. transformers 5 writes it for each such layer
- * to `per_layer_config`; the releases have `global_head_dim`.
+ * Returns the width of Gemma 4's heads in layers with full attention. It is `global_head_dim` in
+ * published models; transformers 5 writes it to `per_layer_config`, for each of these layers.
  */
 function globalHeadDim({ global_head_dim: own, per_layer_config: layers }: Json): number {
   const [first] = Object.values((layers ?? {}) as Record<string, Json>);
@@ -86,7 +90,10 @@ const deltaSizes = (number: (key: string) => number): DeltaSizes => ({
   valueDim: number('linear_value_head_dim'),
 });
 
-/** Fills in defaults. Null is kept, because null means that there is no window or no cap. */
+/**
+ * Fills in the family's defaults for missing keys, but not for null, which means that there is no
+ * window or no cap.
+ */
 const withDefaults = (config: Json): Json => ({
   ...defaultsOf(config),
   ...Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined)),
@@ -109,7 +116,7 @@ const fixes = {
 const refuse = (key: string, value: unknown, expected: string, fix: string) =>
   refused({ file: configFile, key, value, expected, fix });
 
-/** Error for a value that has no key in llama.cpp, or that llama.cpp ignores. */
+/** Creates the error for a value that GGUF cannot express or that llama.cpp ignores. */
 export const notFollowed = (key: string, value: unknown, expected: string) =>
   refuse(key, value, expected, fixes.same);
 
@@ -147,7 +154,7 @@ function biases({ family, json }: SavedConfig): void {
   if (json['conv_bias'] === true) throw notFollowed('conv_bias', true, 'false');
 }
 
-/** Families whose attention windows are off unless `use_sliding_window` is true. */
+/** Families that use a sliding window only if `use_sliding_window` is true. */
 const switched = new Set(['qwen2', 'qwen3', 'qwen3_moe', 'smollm3']);
 const unwindowed = new Set(['llama', 'olmo2', 'granite', 'granitemoehybrid']);
 
@@ -184,8 +191,8 @@ function assertPeriod(json: Json, layers: number, expected: number | 'regular'):
 }
 
 /**
- * The n for which every n-th layer attends to all positions.
- * @param key of config.json that holds n if `layer_types` is not set
+ * Returns n if every n-th layer has full attention.
+ * @param key key of config.json that holds n if `layer_types` is not set
  */
 export function attentionPeriod(
   json: Json,
@@ -197,14 +204,17 @@ export function attentionPeriod(
   return Array.isArray(types) ? types.length + 1 : positive(json, key);
 }
 
-/** True if a layer attends to a window only. */
+/** Returns true if a layer has a sliding attention window. */
 export function hasWindow({ json }: SavedConfig, layer: number): boolean {
   const types = json['layer_types'];
   if (Array.isArray(types)) return types[layer] === 'sliding_attention';
   return (layer + 1) % positive(json, 'sliding_window_pattern') !== 0;
 }
 
-/** Checks that a Gemma 4 model has no trait that only the larger models have. */
+/**
+ * Checks that a Gemma 4 model has no feature that only its larger models have, because these are
+ * not supported.
+ */
 function gemma4({ family, json, kvHeads, headDim, vocabularySize }: SavedConfig): void {
   if (family.architecture !== 'gemma4') return;
   const layers = Object.values((json['per_layer_config'] ?? {}) as Record<string, Json>);
@@ -242,7 +252,10 @@ function attention({ family, json, headDim, heads, hiddenSize, layers }: SavedCo
     throw notFollowed('use_bidirectional_attention', true, 'false');
 }
 
-/** Checks that every fourth layer of SmolLM3 has no rotary embeddings, which llama.cpp assumes. */
+/**
+ * Checks that exactly every fourth layer of SmolLM3 has no rotary embeddings, which llama.cpp
+ * assumes.
+ */
 function rotation({ family, json, layers }: SavedConfig): void {
   if (family.architecture !== 'smollm3') return;
   const listed = json['no_rope_layers'];
@@ -272,7 +285,7 @@ function experts({ family, json, layers }: SavedConfig): void {
 
 const recurrentTypes: ReadonlySet<unknown> = new Set(['conv', 'linear_attention']);
 
-/** True if a layer has a convolution or the gated delta rule instead of attention. */
+/** Returns true if a layer has a convolution or the gated delta rule instead of attention. */
 export function isRecurrent({ json, family }: SavedConfig, layer: number): boolean {
   const types = json['layer_types'];
   if (Array.isArray(types)) return recurrentTypes.has(types[layer]);
@@ -280,7 +293,10 @@ export function isRecurrent({ json, family }: SavedConfig, layer: number): boole
   return (layer + 1) % attentionPeriod(json, 'full_attention_interval') !== 0;
 }
 
-/** Checks what llama.cpp assumes about the gated delta rule. */
+/**
+ * Checks that keys and values of the gated delta rule have the same width and that every n-th layer
+ * has full attention, which llama.cpp assumes.
+ */
 function delta(config: SavedConfig): void {
   const { delta: sizes, json, layers } = config;
   if (!sizes) return;
@@ -295,8 +311,8 @@ function delta(config: SavedConfig): void {
 }
 
 /**
- * Checks that a Granite hybrid has no experts and no Mamba-2 layers, and that it uses rotary
- * embeddings.
+ * Checks that a Granite 4 model (`granitemoehybrid`) has no experts, only layers with attention,
+ * and rotary embeddings.
  */
 function dense({ json }: SavedConfig): void {
   if (json['model_type'] !== 'granitemoehybrid') return;
@@ -307,6 +323,6 @@ function dense({ json }: SavedConfig): void {
   if (kind !== 'rope') throw notFollowed('position_embedding_type', kind, 'rope');
 }
 
-/** Number of experts; transformers 5 writes the key `num_local_experts`. */
+/** Returns the number of experts, for which transformers 5 writes the key `num_local_experts`. */
 export const expertCount = (json: Json): number =>
   positive(json, json['num_local_experts'] == null ? 'num_experts' : 'num_local_experts');

@@ -1,6 +1,6 @@
 /**
- * Rules for writing the models of each family: the architecture's name in llama.cpp, and
- * llama.cpp's assumptions about the model.
+ * Table of the model families that can be written: the name of each architecture in llama.cpp, and
+ * what llama.cpp assumes about its models.
  */
 import type { FamilyName } from '../model/config-defaults.js';
 import { gemmas } from '../model/gemma.js';
@@ -9,34 +9,48 @@ import { graniteDivided, graniteShared, type layerParts } from '../model/names.j
 export interface SavedFamily {
   /** Value of `general.architecture`. */
   readonly architecture: keyof typeof layerParts;
-  /** GGUF names of a layer's parts. @default those of the architecture */
+  /**
+   * GGUF names of a layer's parts by their Hugging Face names.
+   * @default those of the architecture
+   */
   readonly parts?: Readonly<Record<string, string>>;
-  /** Matrices whose rows become several tensors. @default none */
+  /**
+   * Hugging Face matrices whose rows are divided among several GGUF tensors, with the names of
+   * these tensors.
+   * @default none
+   */
   readonly divided?: Readonly<Record<string, readonly string[]>>;
-  /** Names in config.json of the activation that llama.cpp computes. */
+  /**
+   * Supported activation: the names that config.json may have for the activation that llama.cpp
+   * uses.
+   */
   readonly activations: readonly string[];
   /** Values of `rope_type` that llama.cpp supports for this architecture. */
   readonly ropeTypes: readonly RopeType[];
   /**
-   * True if llama.cpp reads biases of all four attention projections; otherwise llama.cpp reads at
-   * most the biases of q, k and v.
+   * True if llama.cpp reads biases of all four attention projections. Otherwise it reads no bias of
+   * the output projection.
    */
   readonly outputBias?: true;
-  /** True if llama.cpp can rotate only the first part of a head. */
+  /** True if llama.cpp supports a rotary dimension below the width of the heads. */
   readonly partialRotary?: true;
   readonly mlpBias?: true;
   /**
-   * Layers for which llama.cpp supports windows: all but every n-th for the given n or for each n,
-   * or any. Otherwise a window must cover the whole context.
+   * Layers that may have a sliding window in llama.cpp: with a number n, all but every n-th layer;
+   * with `regular`, all but every n-th layer for any n; with `any`, any layers.
+   * @default none: a window must be as long as the context
    */
   readonly windows?: number | 'regular' | 'any';
-  /** True if the hidden size must equal the total width of the heads. */
+  /** True if `hidden_size` must equal the number of heads times their width. */
   readonly squareAttention?: true;
-  /** True if `output.weight` must exist even if the head is tied. */
+  /**
+   * True if the file must contain `output.weight` even if the output head is tied to the
+   * embeddings.
+   */
   readonly ownHead?: true;
   /**
-   * Number of layers of the family's 27B model, the only one whose attention is scaled by hidden
-   * size / heads.
+   * Number of layers of the family's 27B model. Only this model scales attention by `hidden_size /
+   * heads`.
    */
   readonly layersOf27B?: number;
 }

@@ -17,7 +17,7 @@ import { fileTypeNumber, type GgufFileType } from './types.js';
 
 type Key = readonly [string, TypedValue];
 
-/** The model that the weights were trained from. */
+/** Model from which the weights were fine-tuned. */
 export interface BaseModel {
   readonly name: string;
   readonly organization?: string;
@@ -25,7 +25,7 @@ export interface BaseModel {
   readonly url?: string;
 }
 
-/** Description of a model that programs show for its GGUF file. */
+/** Description of a model, which programs show for its GGUF file. */
 export interface ModelCard {
   readonly name?: string;
   /** SPDX identifier, such as `apache-2.0`. */
@@ -59,7 +59,7 @@ const optional = (key: string, value: string | undefined): readonly Key[] =>
   value === undefined ? [] : [[key, text(value)]];
 
 /**
- * Returns the keys for the size label and the format of a file.
+ * Returns the keys for the size label and the data type of a file.
  * @param numbers number of parameters of the model
  */
 export function formatKeys(type: GgufFileType, numbers: number): readonly Key[] {
@@ -70,7 +70,7 @@ export function formatKeys(type: GgufFileType, numbers: number): readonly Key[] 
   ];
 }
 
-/** Number of parameters as text, such as `135M` or `1.5B`, with at least two digits. */
+/** Formats a number of parameters as in `135M` or `1.5B`, with at least two digits. */
 function sizeLabel(numbers: number): string {
   const units = [
     [1e12, 'T'],
@@ -103,7 +103,10 @@ export function modelKeys(config: SavedConfig, rope: SavedRope): readonly Key[] 
   return keys.map(([name, value]) => [`${family.architecture}.${name}`, value]);
 }
 
-/** Number of key heads; for LFM2 one number per layer, 0 for a convolution. */
+/**
+ * Returns the number of key-value heads: for LFM2 one number per layer, which is 0 for a
+ * convolution.
+ */
 function keyHeads(config: SavedConfig): TypedValue {
   if (config.family.architecture !== 'lfm2') return u32(config.kvHeads);
   const value = Array.from({ length: config.layers }, (_, layer) =>
@@ -112,7 +115,9 @@ function keyHeads(config: SavedConfig): TypedValue {
   return { list: 'i32', value };
 }
 
-/** Width of the feed-forward blocks; for Gemma 4 one number per layer if they differ. */
+/**
+ * Returns the width of the feed-forward blocks: for Gemma 4 one number per layer if they differ.
+ */
 function feedForwardLength({ json, layers, ownKeyLayers }: SavedConfig): TypedValue {
   const width = positive(json, 'intermediate_size');
   if (json['use_double_wide_mlp'] !== true || ownKeyLayers === layers) return u32(width);
@@ -152,8 +157,8 @@ const deltaKeys = ({ json, delta }: SavedConfig): readonly Key[] =>
     : [];
 
 /**
- * Keys of Gemma's attention window and soft caps. Gemma 2 without a window gets a window of the
- * whole context, because llama.cpp assumes a window.
+ * Returns the keys for Gemma's sliding window and soft caps. For Gemma 2 without a window, writes a
+ * window as long as the context, because llama.cpp always uses a window for Gemma 2.
  */
 function gemmaKeys({ json, context, family }: SavedConfig): readonly Key[] {
   const window = json['sliding_window'];
@@ -202,7 +207,7 @@ function gemma4Keys(config: SavedConfig): readonly Key[] {
   ];
 }
 
-/** Keys that only some architectures have. */
+/** For each architecture, a function that returns the keys that only this architecture has. */
 const ownKeys: Readonly<
   Partial<Record<SavedFamily['architecture'], (config: SavedConfig) => readonly Key[]>>
 > = {

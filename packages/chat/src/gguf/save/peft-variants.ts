@@ -1,13 +1,14 @@
 /**
- * Settings in PEFT's `adapter_config.json` for adapters that are more than two matrices per weight
- * of the base.
+ * Settings in PEFT's `adapter_config.json` that show whether an adapter is plain LoRA: two matrices
+ * per adapted weight, and nothing else.
  */
 
 /**
- * Values of `init_lora_weights` that leave the base unchanged. Other initialisations (PiSSA, OLoRA,
- * CorDA, LoftQ, LoRA-GA) subtract the initial adapter from the base, so that the adapter does not
- * fit the model that it was made from. PEFT's `path_initial_model_for_weight_conversion` makes
- * ordinary adapters of all but LoftQ.
+ * Values of `init_lora_weights` with which PEFT does not change the base model. Other
+ * initialisations (PiSSA, OLoRA, CorDA, LoftQ, LoRA-GA) subtract the initial adapter from the
+ * weights of the base model, so that the adapter does not fit the unchanged base model. Except for
+ * LoftQ, PEFT's `path_initial_model_for_weight_conversion` can convert such an adapter to an
+ * ordinary one.
  */
 export const plainInitialisations = [
   ...[true, false, undefined, null],
@@ -15,8 +16,8 @@ export const plainInitialisations = [
 ] as const;
 
 /**
- * Keys of exceptions, such as other ranks for some layers, and of variants with another forward
- * pass. Their values must be unset.
+ * Keys that must be unset in a plain LoRA adapter: exceptions for some layers, such as other ranks,
+ * and variants with another forward pass.
  */
 export const variantKeys = [
   'alora_invocation_tokens',

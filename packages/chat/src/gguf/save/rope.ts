@@ -13,9 +13,12 @@ import { notFollowed, positive, type Json, type SavedConfig } from './config.js'
 import type { RopeType } from './families.js';
 
 export interface SavedRope {
-  /** Keys without the architecture's prefix. */
+  /** Keys of the metadata, without the architecture's prefix. */
   readonly keys: readonly (readonly [string, TypedValue])[];
-  /** Divisors of the frequencies, one for each pair of dimensions, by the name of their tensor. */
+  /**
+   * Divisors of the rotary frequencies, one for each pair of dimensions, keyed by the name of the
+   * tensor that holds them.
+   */
   readonly divisors?: Readonly<Record<string, Float32Array>>;
 }
 
@@ -24,7 +27,7 @@ const object = (value: unknown): Json | undefined =>
   typeof value === 'object' && value !== null ? (value as Json) : undefined;
 
 /**
- * Converts the rotary embeddings of a model.
+ * Converts the settings of a model's rotary embeddings.
  * @throws CheckpointError that names a scaling that llama.cpp does not support for the family
  */
 export function savedRope(config: SavedConfig): SavedRope {
@@ -63,21 +66,25 @@ export function savedRope(config: SavedConfig): SavedRope {
 }
 
 /**
- * Numbers of frequencies for the time, height and width of an image, which alternate, and 0. Text
- * has equal positions in all three, so the numbers only have to add up to all frequencies.
+ * Returns how many frequencies are for the time, height and width of a position in an image; the
+ * last number is always 0. For text, all three coordinates are equal, so only the sum matters,
+ * which must be the number of all frequencies.
  */
 const sections = (rotated: number): TypedValue => ({
   list: 'i32',
   value: [...[0, 1, 2].map((from) => Math.ceil((rotated / 2 - from) / 3)), 0],
 });
 
-/** Base of the rotary frequencies. */
+/** Checks the base of the rotary frequencies, and returns it. */
 function base(value: unknown, name: string): number {
   if (typeof value === 'number' && value > 0) return value;
   throw notFollowed(name, value, 'a number above 0');
 }
 
-/** @see llama.cpp, `Phi3MiniModel` of its converter */
+/**
+ * Converts `longrope`.
+ * @see llama.cpp, `Phi3MiniModel` of its converter
+ */
 function longRope(
   config: SavedConfig,
   common: SavedRope['keys'],
@@ -106,8 +113,10 @@ function longRope(
 }
 
 /**
- * Checks that layers with a window have unscaled rotary frequencies, which llama.cpp assumes.
- * @param theta base that llama.cpp uses in these layers too. @default a base of their own
+ * Checks that rotary frequencies are not scaled in layers with a sliding window, which llama.cpp
+ * assumes.
+ * @param theta base that llama.cpp uses in layers of both types. @default undefined: these layers
+ * may have another base
  */
 function assertUnscaled(sliding: Json, theta?: number): void {
   const { rope_type: type = 'default', rope_theta: own = theta } = sliding;
@@ -116,7 +125,10 @@ function assertUnscaled(sliding: Json, theta?: number): void {
     throw notFollowed(key('sliding_attention.rope_theta'), own, `${theta}, as in other layers`);
 }
 
-/** @see llama.cpp, `Gemma4Model` of its converter */
+/**
+ * Converts the rotary embeddings of Gemma 4.
+ * @see llama.cpp, `Gemma4Model` of its converter
+ */
 function gemma4(
   { json, headDim }: SavedConfig,
   common: SavedRope['keys'],
@@ -156,8 +168,8 @@ function gemma3(
 }
 
 /**
- * Returns the rotary settings of layers with full and with sliding attention. Reads the formats of
- * transformers 4 and 5.
+ * Returns the rotary settings of layers with full attention and of layers with a sliding window.
+ * Reads the formats of transformers 4 and 5.
  */
 function byLayerType(json: Json): { readonly full: Json; readonly sliding: Json } {
   const found = object(json['rope_parameters']);
@@ -170,8 +182,8 @@ function byLayerType(json: Json): { readonly full: Json; readonly sliding: Json 
 }
 
 /**
- * Width of the rotated part of a head, rounded down as in transformers. With `proportional`, divisors
- * say which part of the whole head is rotated.
+ * Returns the rotary dimension, rounded down as in transformers. With the type `proportional`, it
+ * is the width of the head, and divisors exclude a part of the dimensions from the rotation.
  */
 function rotatedWidth(rope: Json, { family, json, headDim }: SavedConfig): number {
   if (rope['rope_type'] === 'proportional') return headDim;
@@ -225,7 +237,10 @@ function scaling(type: RopeType, rope: Json, config: SavedConfig): SavedRope['ke
   ];
 }
 
-/** Keys of the attention factor, and of the scaling of queries beyond the original context. */
+/**
+ * Returns Ministral's keys for the attention factor and for the scaling of queries at positions
+ * beyond the original context length.
+ */
 function ministral(rope: Json): SavedRope['keys'] {
   if (rope['mscale'] !== 1) throw notFollowed(key('mscale'), rope['mscale'], '1');
   return [
@@ -235,9 +250,9 @@ function ministral(rope: Json): SavedRope['keys'] {
 }
 
 /**
- * Returns the key for the part of the attention factor that llama.cpp does not apply. llama.cpp
- * always multiplies by 0.1 ln(factor) + 1.
- * @see Peng et al., arXiv:2309.00071, equation 22; with `mscale` as in DeepSeek-V2
+ * Returns the key for the rest of the attention factor: llama.cpp always applies the factor 0.1
+ * ln(factor) + 1, by which the wanted attention factor must be divided.
+ * @see Peng et al., arXiv:2309.00071, equation 22; DeepSeek-V2 for `mscale` and `mscale_all_dim`
  */
 function attentionFactor(rope: Json, factor: number): SavedRope['keys'] {
   const scale = (by: number): number => (factor <= 1 ? 1 : 0.1 * by * Math.log(factor) + 1);

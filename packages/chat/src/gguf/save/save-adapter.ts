@@ -13,13 +13,13 @@ import { arranged, partsOf } from './tensors.js';
 export interface SaveGgufAdapterOptions extends ModelCard {
   /** Parsed `adapter_config.json`. */
   readonly adapter: Json;
-  /** Parsed `config.json` of the model that the adapter belongs to. */
+  /** Parsed `config.json` of the model that the adapter was trained for. */
   readonly config: Json;
-  /** Tensors of `adapter_model.safetensors` by their names. */
+  /** Tensors of `adapter_model.safetensors`, by their names in that file. */
   readonly weights: WeightSource;
-  /** Path of the file, which is replaced if it exists. */
+  /** Path of the GGUF file, which is replaced if it exists. */
   readonly target: string;
-  /** Format of the matrices. @default "F32" */
+  /** Data type of the matrices. @default "F32" */
   readonly type?: 'F32' | 'F16' | 'BF16';
 }
 
@@ -54,7 +54,7 @@ export async function saveGgufAdapter(options: SaveGgufAdapterOptions): Promise<
   return { bytes, tensors: counts(tensors), notes: [] };
 }
 
-/** Keys that change the meaning of the matrices, with the supported values. */
+/** Values that are supported for keys that change how the matrices are used. */
 const understood: Readonly<Record<string, readonly unknown[]>> = {
   peft_type: ['LORA'],
   bias: ['none', undefined],
@@ -82,8 +82,8 @@ function assertUnderstood(adapter: Json): void {
 }
 
 /**
- * The alpha to write: llama.cpp scales by alpha / rank, but rank-stabilised adapters use alpha /
- * sqrt(rank).
+ * Returns the alpha to write. llama.cpp scales by alpha / rank, so the alpha of a rank-stabilised
+ * adapter, which is scaled by alpha / sqrt(rank), is multiplied by sqrt(rank).
  */
 function alphaOf(adapter: Json): number {
   const number = (key: string): number => {
@@ -96,8 +96,8 @@ function alphaOf(adapter: Json): number {
 }
 
 /**
- * GGUF tensors of one LoRA matrix. If GGUF splits the adapted layer into several tensors, each
- * tensor gets the whole of A, or its own rows of B.
+ * Returns the GGUF tensors for one LoRA matrix, A or B. If GGUF divides the adapted weight into
+ * several tensors, each of them gets all of A, or its own rows of B.
  */
 function matrices(
   config: SavedConfig,
@@ -129,8 +129,8 @@ function matrices(
 }
 
 /**
- * GGUF names of the parts to which an adapted matrix belongs; empty for embeddings, tied heads and
- * norms, for which llama.cpp supports no adapters.
+ * Returns the GGUF names of the tensors that an adapter changes. The list is empty for embeddings,
+ * tied heads and norms, for which llama.cpp supports no adapters.
  */
 function adaptedParts(config: SavedConfig, parsed: ParsedName): readonly string[] {
   const isAdapted = (part: string): boolean =>

@@ -11,11 +11,11 @@ import { assertTokens } from './tokens.js';
 import { chooseType, type GgufFileType } from './types.js';
 
 /**
- * Weights of a model or an adapter, read one tensor at a time, such as the result of engine-onnx's
- * `openWeights`.
+ * Weights of a model or an adapter, which are read one tensor at a time. An implementation is
+ * `openWeights` of engine-onnx.
  */
 export interface WeightSource {
-  /** Row-major shapes by Hugging Face names. */
+  /** Row-major shapes of the tensors by their Hugging Face names. */
   readonly tensors: Shapes;
   /** Reads the elements of a tensor in row-major order. */
   read(name: string): Promise<Float32Array>;
@@ -29,31 +29,30 @@ export interface SaveGgufModelOptions extends ModelCard {
    */
   readonly tokenizer: TokenizerSource;
   readonly weights: WeightSource;
-  /** Path of the file, which is replaced if it exists. */
+  /** Path of the GGUF file, which is replaced if it exists. */
   readonly target: string;
-  /** Format of the matrices. @default "Q8_0" */
+  /** Data type of the matrices. @default "Q8_0" */
   readonly type?: GgufFileType;
 }
 
 export interface SavedGguf {
   /** Size of the file in bytes. */
   readonly bytes: number;
-  /** Number of tensors by format. */
+  /** Number of tensors by data type. */
   readonly tensors: Readonly<Partial<Record<EncodedType, number>>>;
   /**
-   * Sentences for the user about tensors that were not written in the requested format, and about
-   * texts that may be tokenized differently.
+   * Sentences for the user about tensors that were not written in the requested data type, and
+   * about text that llama.cpp may tokenize differently.
    */
   readonly notes: readonly string[];
 }
 
 /**
- * Writes config, tokenizer, chat template and weights. Memory holds one tensor at a time. If
- * writing fails, no partial file remains.
- *
+ * Writes a model to a GGUF file: settings, tokenizer, chat template and weights. At most one tensor
+ * is in memory at a time. If writing fails, no partial file remains.
  * @throws CheckpointError that names file, key and value of the first setting that llama.cpp does
- * not support or would compute differently, such as a window, an activation, a rotary scaling or a
- * pre-tokenizer
+ * not support or would compute differently, such as a sliding window, an activation, a rotary
+ * scaling or a pre-tokenizer
  * @see https://github.com/ggml-org/llama.cpp/blob/master/convert_hf_to_gguf.py
  */
 export async function saveGgufModel(options: SaveGgufModelOptions): Promise<SavedGguf> {

@@ -1,4 +1,4 @@
-/** Plans the tensors of a GGUF file, and the sources of each tensor in the model. */
+/** Plans the tensors of a GGUF file, and from which tensors of the model each is computed. */
 import { refused } from '../file/failure.js';
 import { orderOf, toFileOrder, valuesOf, type Order } from '../model/layout.js';
 import {
@@ -14,7 +14,7 @@ import {
 } from '../model/names.js';
 import { expertCount, isRecurrent, type SavedConfig } from './config.js';
 
-/** A tensor of the GGUF file, before its format is chosen. */
+/** A tensor of the GGUF file, before its data type is chosen. */
 export interface PlannedTensor {
   readonly name: string;
   /** Row-major shape. */
@@ -22,25 +22,25 @@ export interface PlannedTensor {
   /** Hugging Face names of the source tensors: one, or one per expert of a layer. */
   readonly sources: readonly string[];
   readonly layer?: number;
-  /** Order of the rows or columns. @default that of Hugging Face */
+  /** Order of the rows or columns in the file. @default that of Hugging Face's tensor */
   readonly order?: Order | undefined;
-  /** Converts a value of Hugging Face. @default values are not changed */
+  /** Converts an element of Hugging Face's tensor. @default undefined: elements are not changed */
   readonly toFile?: ((value: number) => number) | undefined;
   /**
-   * Share of the source's rows, if the rows are divided among several tensors. @default all rows
+   * Share of the rows of the source tensor, if these are divided among several GGUF tensors.
+   * @default all rows
    */
   readonly share?: Share | undefined;
 }
 
 interface Share {
-  /** Index of the share, from 0. */
   readonly index: number;
   readonly count: number;
 }
 
 export type Shapes = ReadonlyMap<string, { readonly shape: readonly number[] }>;
 
-/** Name of the weights in messages. */
+/** Name of the weights in error messages. */
 const weightsFile = 'the weights';
 
 /**
@@ -59,13 +59,16 @@ export function planTensors(config: SavedConfig, shapes: Shapes): readonly Plann
   return planned;
 }
 
-/** True for a tensor that a checkpoint may contain although the model does not use it. */
+/** Returns true for a tensor that a checkpoint may contain although the model does not use it. */
 const isSurplus = (config: SavedConfig, name: string): boolean =>
   (config.tied && name === 'lm_head.weight') ||
   name.endsWith('.rotary_emb.inv_freq') ||
   isUnread(config, parseName(name));
 
-/** True for a part that makes keys or values in a layer that reads those of another layer. */
+/**
+ * Returns true for a part that computes keys or values in a layer that reuses the keys and values
+ * of an earlier layer.
+ */
 const isUnread = (
   { ownKeyLayers }: SavedConfig,
   { layer = 0, part }: Pick<ParsedName, 'layer' | 'part'>,
@@ -106,7 +109,10 @@ function planOne(
   };
 }
 
-/** Values of a tensor in the order of the GGUF file, computed from the values of its source. */
+/**
+ * Returns the elements of a GGUF tensor: its share of the source tensor, in the order of the GGUF
+ * file.
+ */
 export function arranged(
   { order, share, shape }: Pick<PlannedTensor, 'order' | 'share' | 'shape'>,
   source: Float32Array,
@@ -117,8 +123,9 @@ export function arranged(
 }
 
 /**
- * Returns the GGUF names of a weight, without the layer, and without `weight` or `bias`. The list
- * is empty for an unknown weight, and has one name per share for a matrix that is divided.
+ * Returns the GGUF names for a Hugging Face tensor, without the layer, and without `weight` or
+ * `bias`. The list is empty for an unknown tensor. It has several names for a matrix whose rows are
+ * divided among several GGUF tensors.
  */
 export function partsOf(config: SavedConfig, name: ParsedName): readonly string[] {
   const { family, layers } = config;
@@ -144,7 +151,7 @@ const noPlace = ({ json }: SavedConfig, name: string, shape: readonly number[]) 
 
 type Stack = Omit<PlannedTensor, 'shape'>;
 
-/** Tensors that combine the experts of a layer. */
+/** Returns the tensors that stack a matrix of all experts of a layer. */
 function expertStacks({ family, json, layers }: SavedConfig): readonly Stack[] {
   if (family.architecture !== 'qwen3moe') return [];
   const count = expertCount(json);
@@ -161,7 +168,7 @@ function expertStacks({ family, json, layers }: SavedConfig): readonly Stack[] {
 }
 
 /**
- * Plans the tensor that combines the experts of a layer.
+ * Plans a tensor that stacks a matrix of all experts of a layer.
  * @throws CheckpointError when an expert is missing, or its shape differs from the others
  */
 function stacked(config: SavedConfig, stack: Stack, shapes: Shapes): PlannedTensor {
@@ -184,8 +191,8 @@ const absent = (name: string) =>
   });
 
 /**
- * Copy of the embeddings as output head, if the head is tied but llama.cpp requires a separate
- * tensor.
+ * Returns a copy of the embeddings as output head if the head is tied but llama.cpp requires a
+ * separate tensor; otherwise an empty list.
  */
 function headCopy(
   config: SavedConfig,
@@ -212,15 +219,15 @@ function assertComplete(config: SavedConfig, planned: readonly PlannedTensor[]):
     });
 }
 
-/** Matches parts of layers with attention only. */
+/** Matches GGUF names of parts that occur only in layers with attention. */
 const attentionParts = /^attn_(q|k|v|output)(_|$)/;
-/** Matches parts of layers without attention only. */
+/** Returns a pattern for GGUF names of parts that occur only in layers without attention. */
 const recurrentParts = ({ delta }: SavedConfig): RegExp =>
   delta ? /^(ssm_|attn_(qkv|gate)$)/ : /^shortconv\./;
-/** Matches parts of models whose layers have inputs by token. */
+/** Matches GGUF names of parts for Gemma 4's per-layer embeddings, which not all models have. */
 const inputParts = /^(per_layer_.+|inp_gate|proj|post_norm)$/;
 
-/** GGUF names of the weights that every model of the family has. */
+/** Returns the GGUF names of the tensors that the file must contain. */
 function expectedNames(config: SavedConfig): readonly string[] {
   const { family, layers, tied } = config;
   const parts = Object.entries<string>(layerParts[family.architecture]);

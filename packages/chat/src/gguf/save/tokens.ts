@@ -5,8 +5,8 @@ import type { SavedConfig } from './config.js';
 const phi3Tokens = ['</s>', '<unk>', '<s>', '<|endoftext|>'] as const;
 
 /**
- * Checks that the tokenizer has the tokens that llama.cpp looks up when it opens a Phi-3 model.
- * llama.cpp recognises Phi-3 by architecture or name.
+ * Checks that the tokenizer has the tokens that llama.cpp looks up when it loads a Phi-3 model.
+ * llama.cpp treats a model as Phi-3 if its architecture or its name says so.
  */
 export function assertTokens(
   { family }: SavedConfig,

@@ -1,13 +1,13 @@
-/** Chooses the format of each tensor. */
+/** Chooses the data type of each tensor. */
 import { encoderOf, type EncodedType } from '../quantization/encoders.js';
 import type { PlannedTensor } from './tensors.js';
 
-/** Formats of a whole file, with their numbers in `general.file_type`. */
+/** Data types of a whole file, with their numbers in `general.file_type`. */
 const fileTypes = { F32: 0, F16: 1, Q8_0: 7, Q4_K_M: 15, Q6_K: 18, BF16: 32 } as const;
 
 /**
- * Formats of a file: plain numbers of 32 or 16 bits, or blocks of about 8, 6 or 4 bits per weight.
- * `Q4_K_M` uses 6 bits for the most sensitive tensors.
+ * Data type of a file: floating-point numbers of 32 or 16 bits, or blocks of about 8, 6 or 4 bits
+ * per weight. `Q4_K_M` uses 6 bits for the most sensitive tensors.
  */
 export type GgufFileType = keyof typeof fileTypes;
 
@@ -18,25 +18,25 @@ export const fileTypeNumber = (type: GgufFileType): number => fileTypes[type];
 export interface ChosenType {
   readonly type: EncodedType;
   /**
-   * Format that was planned for the tensor, if its rows do not consist of whole blocks of that
-   * format.
+   * Data type that the tensor should have had, if its rows do not consist of whole blocks of that
+   * data type; otherwise undefined.
    */
   readonly instead?: EncodedType;
 }
 
 /**
- * True for vectors, norms, routers, the kernels of convolutions, and the projection to the inputs of
- * all layers. These tensors keep full precision, because they are small and llama.cpp requires full
- * precision, or does not round them either.
+ * Returns true for tensors that are always written as F32, because they are small and llama.cpp
+ * requires full precision or does not quantise them either: vectors, norms, routers, kernels of
+ * convolutions, and the projection to the per-layer inputs.
  */
 const isPlain = ({ name, shape }: PlannedTensor): boolean =>
   shape.length < 2 ||
   /_norm\.|ffn_gate_inp|shortconv\.conv\.|ssm_conv1d|per_layer_model_proj/.test(name);
 
 /**
- * Chooses the format of a tensor in a file of the format `wanted`.
+ * Chooses the data type of a tensor in a file of the data type `wanted`.
  * @param layers number of layers of the model
- * @param tied true if the head is the embedding matrix
+ * @param tied true if the output head is the embedding matrix
  */
 export function chooseType(
   tensor: PlannedTensor,
@@ -52,7 +52,8 @@ export function chooseType(
 }
 
 /**
- * Format of a tensor in a Q4_K_M file. Tensors to which llama.cpp gives 5 bits get 6 bits.
+ * Returns the data type of a tensor in a Q4_K_M file. Tensors that have 5 bits in llama.cpp's files
+ * get 6 bits.
  * @see llama-quant.cpp, `llama_tensor_get_type`
  */
 function mixed({ name, layer = 0 }: PlannedTensor, layers: number, tied: boolean): EncodedType {
@@ -62,7 +63,10 @@ function mixed({ name, layer = 0 }: PlannedTensor, layers: number, tied: boolean
   return sensitive && hasMoreBits(layer, layers) ? 'Q6_K' : 'Q4_K';
 }
 
-/** True for the first and the last eighth of the layers, and for every third layer between them. */
+/**
+ * Returns true for the first and the last eighth of the layers, and for every third layer between
+ * them.
+ */
 function hasMoreBits(layer: number, layers: number): boolean {
   const eighth = Math.floor(layers / 8);
   return layer < eighth || layer >= Math.floor((7 * layers) / 8) || (layer - eighth) % 3 === 2;

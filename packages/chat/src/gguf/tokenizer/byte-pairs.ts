@@ -5,8 +5,8 @@ import { preTokenizers } from './pre-tokenizers.js';
 import { tokenKinds, tokensOf } from './tokens.js';
 
 /**
- * Makes the content of `tokenizer.json` for GGUF's tokenizer model `gpt2`, which merges pairs of
- * bytes in a stored order.
+ * Returns the content of `tokenizer.json` for GGUF's tokenizer model `gpt2`: byte-level BPE, whose
+ * merges are stored in order.
  * @throws CheckpointError that names an unknown pre-tokenizer
  */
 export function bytePairTokenizer(file: GgufFile): Readonly<Record<string, unknown>> {

@@ -1,17 +1,21 @@
 /**
- * Rules for splitting text before pairs are merged, by the name in `tokenizer.ggml.pre`. The rules
- * are the `pre_tokenizer` and the `normalizer` of the original tokenizer.json.
+ * Pre-tokenizers (rules for splitting text into words before merging) by their name in
+ * `tokenizer.ggml.pre`. They consist of the `pre_tokenizer` and the `normalizer` of the original
+ * tokenizer.json.
  * @see llama.cpp, `llm_tokenizer_bpe`
  */
 
 export interface PreTokenizer {
   readonly normalizer: unknown;
   readonly preTokenizer: unknown;
-  /** True if a word that is itself a token is not split further. */
+  /** True if merges do not apply to a word that is itself a token. */
   readonly ignoreMerges: boolean;
   /** True if llama.cpp adds the BOS token unless `tokenizer.ggml.add_bos_token` is false. */
   readonly addsBos: boolean;
-  /** True if llama.cpp splits words with capitals outside ASCII differently. @default false */
+  /**
+   * True if llama.cpp splits words with non-ASCII capitals differently than these rules.
+   * @default false
+   */
   readonly asciiCapitals?: true;
 }
 
@@ -78,8 +82,9 @@ const gpt4: PreTokenizer = { ...llama3, ignoreMerges: false, addsBos: false };
 const olmo: PreTokenizer = { ...gpt2, normalizer: { type: 'NFC' } };
 
 /**
- * Pattern that begins a new word at a capital letter. `end` matches the end of a word, `digits` the
- * digits that form one word.
+ * Returns a pattern that starts a new word at a capital letter.
+ * @param end pattern for the end of a word
+ * @param digits pattern for a word of digits
  */
 const byCase = (end: string, digits: string): string =>
   [
@@ -105,7 +110,9 @@ const gpt4o: PreTokenizer = {
   asciiCapitals: true,
 };
 
-/** Rules by name. If several names have the same rules, files are written with the first name. */
+/**
+ * Pre-tokenizers by name. If several names have the same rules, the first name is written to files.
+ */
 export const preTokenizers: ReadonlyMap<string, PreTokenizer> = new Map([
   ['gpt-2', gpt2],
   ['phi-2', gpt2],

@@ -1,4 +1,4 @@
-/** Makes keys of GGUF's tokenizer model `gpt2` from a tokenizer.json that merges pairs of bytes. */
+/** Makes the keys of GGUF's tokenizer model `gpt2` from a tokenizer.json with byte-level BPE. */
 import { isObject, type JsonObject } from '../../json/object.js';
 import { text, type TypedValue } from '../file/typed-value.js';
 import { preTokenizers, type PreTokenizer } from './pre-tokenizers.js';
@@ -13,7 +13,8 @@ import {
 import { kindNumbers, listTokens, type ListedToken } from './token-list.js';
 
 /**
- * Makes the keys of a byte-pair tokenizer. `rows` is the number of embedding rows.
+ * Returns the keys of a tokenizer with byte-level BPE.
+ * @param rows number of embedding rows
  * @throws CheckpointError that names a normalizer or pre-tokenizer that llama.cpp does not support
  */
 export function bytePairKeys(files: TokenizerSource, rows: number): TokenizerKeys {
@@ -43,7 +44,10 @@ export const byteLevelKeys = (
   ['tokenizer.ggml.merges', { list: 'string', value: merges }],
 ];
 
-/** Merges as texts; tokenizer.json has either pairs, or texts with a space between the parts. */
+/**
+ * Returns the merges as strings of two parts with a space between them. tokenizer.json has such
+ * strings, or pairs.
+ */
 export function mergesOf({ tokenizer }: TokenizerSource): readonly string[] {
   const merges = section(tokenizer, 'model')['merges'];
   if (!Array.isArray(merges)) throw noCounterpart('model.merges', merges, 'a list of pairs');
@@ -92,8 +96,8 @@ function findPreTokenizer({ tokenizer }: TokenizerSource): FoundName {
 }
 
 /**
- * Returns the kind of normalization, `none` or `NFC`.
- * @throws CheckpointError for other kinds, which have no counterpart in llama.cpp
+ * Returns the normalization of the tokenizer.
+ * @throws CheckpointError for normalizers that have no counterpart in llama.cpp
  */
 function normalization(normalizer: unknown): 'none' | 'NFC' {
   const steps = flat(normalizer, 'normalizers');
@@ -102,7 +106,7 @@ function normalization(normalizer: unknown): 'none' | 'NFC' {
   throw noCounterpart('normalizer', normalizer, 'null or NFC');
 }
 
-/** Flattens nested sequences to one list. */
+/** Returns the normalizers or pre-tokenizers as a flat list, without nested sequences. */
 export function flat(step: unknown, list: 'normalizers' | 'pretokenizers'): readonly JsonObject[] {
   if (!isObject(step)) return [];
   const inner = step[list];
@@ -111,7 +115,10 @@ export function flat(step: unknown, list: 'normalizers' | 'pretokenizers'): read
     : [step];
 }
 
-/** Key that is equal for pre-tokenizers with the same splits. Token offsets are ignored. */
+/**
+ * Returns a string that is equal for pre-tokenizers that split text in the same way. Ignores token
+ * offsets.
+ */
 function canonical(preTokenizer: unknown): string {
   const steps = flat(preTokenizer, 'pretokenizers').map((step) => {
     const { trim_offsets: _offsets, ...rest } = step;

@@ -13,21 +13,21 @@ import {
 import { kindNumbers, listTokens, type ListedToken } from './token-list.js';
 
 const space = '▁';
-/** Score of tokens that no merge produces: single characters, bytes and added tokens. */
+/** Score of tokens that are not made by a merge: single characters, bytes and added tokens. */
 const noScore = -1e9;
 
 /**
- * Tokens that llama.cpp would hide as special tokens. Its converter of Gemma 4 makes them visible,
- * because programs find reasoning and tool calls in the text.
+ * Matches special tokens of Gemma 4 that are written as visible tokens, because programs parse
+ * reasoning and tool calls in the text. llama.cpp's converter does the same.
  */
 const visible =
   /^<(\|(channel|tool_call|tool_response)|(channel|tool_call|tool_response)\||\|"\|)>$/;
 
 /**
- * Makes the keys of GGUF's tokenizer model `llama`, or `gemma4`, from a tokenizer.json with byte
+ * Returns the keys of GGUF's tokenizer model `llama` or `gemma4`, from a tokenizer.json with byte
  * fallback.
  * @param rows number of embedding rows
- * @param isGemma4 true for a model of Gemma 4, for which llama.cpp reads merges
+ * @param isGemma4 true for a model of Gemma 4, for which llama.cpp reads merges instead of scores
  * @throws CheckpointError that names the part that has no counterpart in llama.cpp
  */
 export function sentencePieceKeys(
@@ -71,7 +71,10 @@ export function sentencePieceKeys(
   };
 }
 
-/** Returns a note if merges join a line break and other text, which llama.cpp keeps apart. */
+/**
+ * Returns a note for the user if a merge joins a line break with other text, because llama.cpp
+ * never does.
+ */
 const lineNotes = (merges: readonly string[]): readonly string[] =>
   merges.some((merge) => merge.includes('\n') && /[^\n ]/.test(merge))
     ? [
@@ -87,8 +90,8 @@ const listed = (token: string, unknown: string | undefined): ListedToken => ({
 });
 
 /**
- * Checks that every byte has a token: llama.cpp terminates at the first character that has neither
- * a token nor byte tokens.
+ * Checks that every byte has a token. Without one, llama.cpp would crash at the first character
+ * that has no token of its own.
  */
 function assertBytes(vocabulary: ReadonlyMap<string, number>): void {
   const name = (byte: number): string => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`;
@@ -103,7 +106,10 @@ function assertBytes(vocabulary: ReadonlyMap<string, number>): void {
     );
 }
 
-/** Returns the scores of tokens: the earlier a token is merged, the higher its score. */
+/**
+ * Returns the score of each token: the earlier the merge that makes the token, the higher its
+ * score.
+ */
 function scoresOf(tokens: readonly ListedToken[], merges: readonly string[]): readonly number[] {
   const ranks = new Map<string, number>();
   for (const merge of merges) {
@@ -117,9 +123,9 @@ function scoresOf(tokens: readonly ListedToken[], merges: readonly string[]): re
 }
 
 /**
- * Returns a note if llama.cpp tokenizes some texts differently than tokenizer.json does. llama.cpp
- * merges any two tokens that together make a token, beginning with the pair that has the best
- * score.
+ * Returns a note for the user if llama.cpp tokenizes some text differently than tokenizer.json
+ * does. llama.cpp has no list of merges: it merges any two tokens whose concatenation is a token,
+ * beginning with the pair whose result has the best score.
  */
 function orderNotes(
   tokens: readonly ListedToken[],
@@ -177,8 +183,8 @@ function spacePrefix(tokenizer: TokenizerSource['tokenizer']): SpacePrefix {
 }
 
 /**
- * Notes, by the `prepend_scheme` of a Metaspace pre-tokenizer, on texts whose ids differ in
- * llama.cpp.
+ * Notes for the user about text that llama.cpp tokenizes differently, by the `prepend_scheme` of
+ * the Metaspace pre-tokenizer.
  */
 const metaspaceNotes = {
   always:

@@ -17,15 +17,15 @@ type Key = readonly [string, TypedValue];
 
 export interface TokenizerOptions {
   readonly files: TokenizerSource;
-  /** `config.json`, which names special tokens that the tokenizer does not name. */
+  /** Parsed `config.json`. It is read for special tokens that the tokenizer files do not name. */
   readonly config: Readonly<Record<string, unknown>>;
   /** Number of embedding rows. */
   readonly rows: number;
 }
 
 /**
- * Makes the GGUF keys of a tokenizer of any supported kind: rules for splitting text, special
- * tokens and chat templates.
+ * Returns the GGUF keys of a tokenizer of any supported kind: vocabulary, rules for splitting text,
+ * special tokens and chat templates.
  * @throws CheckpointError that names the part of a file that has no counterpart in llama.cpp
  */
 export function tokenizerKeys(options: TokenizerOptions): TokenizerKeys {
@@ -50,7 +50,7 @@ function splitKeys({ files, config, rows }: TokenizerOptions): TokenizerKeys {
     : bytePairKeys(files, rows);
 }
 
-/** Ids by token text, for the vocabulary and the added tokens. */
+/** Returns the ids of the vocabulary and the added tokens, keyed by token. */
 function idsOf(files: TokenizerSource): ReadonlyMap<string, number> {
   const added = addedEntries(files).map(({ content, id }) => [content, id] as const);
   return new Map([...vocabularyEntries(files), ...added]);
@@ -96,8 +96,8 @@ const listOf = (value: unknown): readonly number[] =>
   [value].flat().filter((id): id is number => Number.isInteger(id) && Number(id) >= 0);
 
 /**
- * Keys for adding special tokens. Each key is written even if its value is false, because
- * llama.cpp's default is true for some tokenizers.
+ * Returns the keys that say whether special tokens and a space are added to a text. They are
+ * written even if the value is false, because llama.cpp's default is true for some tokenizers.
  */
 function additions(files: TokenizerSource): readonly Key[] {
   const { tokenizerConfig: config } = files;
@@ -116,7 +116,7 @@ function additions(files: TokenizerSource): readonly Key[] {
   ];
 }
 
-/** Special tokens that a post-processor adds before and after a text. */
+/** Returns the special tokens that a post-processor adds at the start and at the end of a text. */
 function templateTokens(processor: unknown): { readonly first?: unknown; readonly last?: unknown } {
   if (!isObject(processor)) return {};
   const { processors, single } = processor;

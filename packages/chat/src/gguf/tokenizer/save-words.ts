@@ -10,10 +10,10 @@ import {
 import { listTokens, type ListedToken } from './token-list.js';
 
 /**
- * Makes the keys of a tokenizer of characters and chosen words (`WordLevel`). llama.cpp does not
- * support this kind, so the keys describe a byte-pair tokenizer without merges, in which the words
- * are user-defined tokens: they are found before the text is split. `rows` is the number of
- * embedding rows.
+ * Returns the keys of a `WordLevel` tokenizer, whose tokens are characters and chosen words.
+ * llama.cpp does not support this kind, so the keys describe a byte-pair tokenizer without merges,
+ * in which the words are user-defined tokens: llama.cpp finds these before it splits the text.
+ * @param rows number of embedding rows
  * @throws CheckpointError for a tokenizer that does not split texts into words and characters
  */
 export function wordKeys(files: TokenizerSource, rows: number): TokenizerKeys {
@@ -40,8 +40,8 @@ export function wordKeys(files: TokenizerSource, rows: number): TokenizerKeys {
 }
 
 /**
- * Token for the file: a character of one byte gets its byte-level spelling; other tokens keep their
- * text.
+ * Returns the entry for a token in the file. A one-byte character is written in the byte-level
+ * alphabet; other tokens keep their text.
  */
 function listed(token: string): ListedToken {
   const bytes = Buffer.from(token);

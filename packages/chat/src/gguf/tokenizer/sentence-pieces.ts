@@ -1,7 +1,8 @@
 /**
- * Makes `tokenizer.json` for GGUF's tokenizer models `llama` and `gemma4`: a SentencePiece
- * vocabulary. With `gemma4`, the file holds the merges. With `llama`, the pair with the best score
- * is merged first, so the scores determine the order of the merges.
+ * Makes `tokenizer.json` for GGUF's tokenizer models `llama` and `gemma4`, which have a
+ * SentencePiece vocabulary. With `gemma4`, the file holds the merges. With `llama`, it holds
+ * scores, from which the merges are computed: llama.cpp merges the pair whose result has the best
+ * score first.
  */
 import { unsupported } from '../file/failure.js';
 import type { GgufFile } from '../file/gguf-file.js';
@@ -13,7 +14,7 @@ const mergesKey = 'tokenizer.ggml.merges';
 const scoresKey = 'tokenizer.ggml.scores';
 
 /**
- * Makes the content of `tokenizer.json`.
+ * Returns the content of `tokenizer.json`.
  * @throws CheckpointError when there are neither merges nor scores
  */
 export function sentencePieceTokenizer(file: GgufFile): Readonly<Record<string, unknown>> {
@@ -60,7 +61,10 @@ export function sentencePieceTokenizer(file: GgufFile): Readonly<Record<string, 
   };
 }
 
-/** True for Gemma 4. Files that Ollama converts name it in the key of the pre-tokenizer only. */
+/**
+ * Returns true for the tokenizer of Gemma 4. In files that Ollama converts, only the key of the
+ * pre-tokenizer shows it.
+ */
 export const isGemma4 = (keys: Keys): boolean =>
   ['model', 'pre'].some((name) => keys.text(`tokenizer.ggml.${name}`) === 'gemma4');
 
@@ -70,8 +74,8 @@ function needed<T>({ path }: GgufFile, key: string, value: T | undefined): T {
 }
 
 /**
- * All pairs of tokens that together make a token, best score first; for equal scores, the smaller
- * ids first.
+ * Returns all pairs of tokens whose concatenation is a token. The pair whose result has the best
+ * score comes first; for equal scores, the pair with the smaller ids.
  */
 export function mergesByScore(
   texts: readonly string[],

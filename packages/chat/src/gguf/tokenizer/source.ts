@@ -18,18 +18,21 @@ export interface TokenizerSource {
   readonly chatTemplate?: string;
 }
 
-/** Keys of a tokenizer, with notes for the user. */
+/** Keys that describe a tokenizer in a GGUF file, with notes for the user. */
 export interface TokenizerKeys {
   readonly keys: readonly (readonly [string, TypedValue])[];
   readonly notes: readonly string[];
 }
 
-/** An entry of `added_tokens`. */
+/** An entry of `added_tokens` in tokenizer.json. */
 export interface AddedEntry {
   readonly id: number;
   readonly content: string;
   readonly special: boolean;
-  /** True if the token also matches adjacent spaces, or only matches as a separate word. */
+  /**
+   * True if spaces beside the token belong to it (`lstrip`, `rstrip`), or if it is only found as a
+   * separate word (`single_word`).
+   */
   readonly hasRules: boolean;
 }
 
@@ -48,19 +51,22 @@ export function addedEntries({ tokenizer }: TokenizerSource): readonly AddedEntr
   }));
 }
 
-/** The model's `vocab`: ids by token. */
+/** Returns the ids of the tokens in the model's `vocab`, keyed by token. */
 export function vocabularyEntries({ tokenizer }: TokenizerSource): ReadonlyMap<string, number> {
   const vocabulary = section(tokenizer['model'], 'vocab');
   return new Map(Object.entries(vocabulary).map(([token, id]) => [token, Number(id)]));
 }
 
-/** Text of a special token, which is stored as text or as an object with `content`. */
+/**
+ * Returns the text of a special token, which the files store as a string or as an object with
+ * `content`.
+ */
 export function tokenText(value: unknown): string | undefined {
   const content = isObject(value) ? value['content'] : value;
   return typeof content === 'string' ? content : undefined;
 }
 
-/** Error for a part of tokenizer.json that llama.cpp does not support. */
+/** Creates the error for a part of tokenizer.json that llama.cpp does not support. */
 export const noCounterpart = (key: string, value: unknown, expected: string) =>
   refused({
     file: 'tokenizer.json',

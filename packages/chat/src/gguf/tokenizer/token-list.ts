@@ -1,4 +1,7 @@
-/** The list of tokens of a GGUF file: text and kind of every embedding row. */
+/**
+ * The token list of a GGUF file, which has the text and the kind of a token for every embedding
+ * row.
+ */
 import { noCounterpart, type AddedEntry } from './source.js';
 import { tokenKinds, type TokenKind } from './tokens.js';
 
@@ -8,7 +11,7 @@ export interface ListedToken {
 }
 
 export interface TokenListOptions {
-  /** Tokens of the model's vocabulary by id, with the text for the file. */
+  /** Tokens of the model's vocabulary by id, with their text in the GGUF file. */
   readonly vocabulary: ReadonlyMap<number, ListedToken>;
   readonly added: readonly AddedEntry[];
   /** Number of embedding rows, which is the length of the list. */

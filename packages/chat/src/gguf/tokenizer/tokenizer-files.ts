@@ -6,12 +6,12 @@ import { bytePairTokenizer } from './byte-pairs.js';
 import { preTokenizers } from './pre-tokenizers.js';
 import { isGemma4, sentencePieceTokenizer } from './sentence-pieces.js';
 
-/** Functions that make `tokenizer.json`, by the name in `tokenizer.ggml.model`. */
+/** Functions that return the content of `tokenizer.json`, by the name in `tokenizer.ggml.model`. */
 const tokenizers: Readonly<Record<string, (file: GgufFile) => Readonly<Record<string, unknown>>>> =
   { gpt2: bytePairTokenizer, llama: sentencePieceTokenizer, gemma4: sentencePieceTokenizer };
 
 /**
- * Content of `tokenizer.json`; undefined if the file has no tokenizer.
+ * Returns the content of `tokenizer.json`; undefined if the GGUF file has no tokenizer.
  * @throws CheckpointError that names the part that is not supported
  */
 export function tokenizerJson(file: GgufFile): Readonly<Record<string, unknown>> | undefined {
@@ -33,7 +33,9 @@ const named = {
   unk_token: 'unknown_token_id',
 } as const;
 
-/** Content of `tokenizer_config.json`, without the chat template. */
+/**
+ * Returns the content of `tokenizer_config.json`, with chat templates only if there are several.
+ */
 export function tokenizerConfig(file: GgufFile): Readonly<Record<string, unknown>> {
   const keys = keysOf(file);
   const texts = keys.texts('tokenizer.ggml.tokens') ?? [];
@@ -53,7 +55,9 @@ export function tokenizerConfig(file: GgufFile): Readonly<Record<string, unknown
   };
 }
 
-/** llama.cpp's default of `add_bos_token`, which older files do not state. */
+/**
+ * Returns llama.cpp's default of `add_bos_token`, which applies to older files without this key.
+ */
 const addsBos = (keys: Keys): boolean =>
   keys.text('tokenizer.ggml.model') === 'llama' ||
   preTokenizers.get(keys.text('tokenizer.ggml.pre') ?? '')?.addsBos === true;
@@ -62,8 +66,8 @@ const moreTemplates = (keys: Keys): readonly string[] =>
   keys.texts('tokenizer.chat_templates') ?? [];
 
 /**
- * Content of `chat_template.jinja`. Undefined if there is no template, or if there are several
- * templates, which are then in `tokenizer_config.json`.
+ * Returns the content of `chat_template.jinja`. Undefined if there is no template, or if there are
+ * several templates, which are then in `tokenizer_config.json`.
  */
 export function chatTemplate(file: GgufFile): string | undefined {
   const keys = keysOf(file);
@@ -82,10 +86,12 @@ function namedTemplates(keys: Keys): Readonly<Record<string, unknown>> {
   };
 }
 
-/** Texts of the tokens that end a response of Gemma 4. Its files name only one of them. */
+/**
+ * Texts of the tokens that end a response of Gemma 4. Its GGUF files name only one of these tokens.
+ */
 const gemma4Ends = ['<eos>', '<turn|>', '<|tool_response>'];
 
-/** Content of `generation_config.json`: the tokens that end a response. */
+/** Returns the content of `generation_config.json`: the ids of the tokens that end a response. */
 export function generationConfig(file: GgufFile): Readonly<Record<string, unknown>> {
   const keys = keysOf(file);
   const texts = isGemma4(keys) ? (keys.texts('tokenizer.ggml.tokens') ?? []) : [];

@@ -1,4 +1,4 @@
-/** The tokens of a GGUF file, and their kinds. */
+/** Reads the tokens of a GGUF file and their kinds. */
 import { unsupported } from '../file/failure.js';
 import type { GgufFile } from '../file/gguf-file.js';
 import { keysOf } from '../model/keys.js';
@@ -16,7 +16,7 @@ export type TokenKind = keyof typeof tokenKinds;
 
 export interface Tokens {
   readonly texts: readonly string[];
-  /** Tokens that are found in a text before it is split: entries of `added_tokens`. */
+  /** Entries for `added_tokens`: tokens that are found in a text before it is split into words. */
   readonly added: readonly AddedToken[];
 }
 

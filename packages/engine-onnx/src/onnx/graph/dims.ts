@@ -27,7 +27,7 @@ export function product(dims: Shape): Dim {
 
 /**
  * Returns the shape of an elementwise result. Trailing dimensions are aligned, and dimensions of
- * size 1 are repeated.
+ * size 1 are broadcast.
  */
 export function broadcastShape(a: Shape, b: Shape): Shape {
   const rank = Math.max(a.length, b.length);

@@ -10,7 +10,7 @@ import { encodeModel } from './schema.js';
  */
 export type Pullback = (gradient: Value) => readonly (Value | undefined)[];
 
-/** One tensor of a graph. Made by {@link Graph} and the functions in `ops/`. */
+/** One tensor of a graph. Created by {@link Graph} and the functions in `ops/`. */
 export interface Value {
   readonly graph: Graph;
   /** Number in order of creation, which is a topological order. */
@@ -18,15 +18,15 @@ export interface Value {
   readonly dtype: DataType;
   readonly shape: Shape;
   /**
-   * The inputs, and the rule for their gradients; absent for inputs of the graph, constants and
-   * values without a gradient.
+   * Inputs from which the value is computed, and the function that returns their gradients; absent
+   * for inputs of the graph, constants and values without a gradient.
    */
   readonly source?: { readonly inputs: readonly Value[]; readonly pullback: Pullback };
 }
 
 export interface OutputSpec {
   readonly shape: Shape;
-  /** Type of the outputs. @default that of the first input */
+  /** Data type of the output. @default data type of the operator's first input */
   readonly dtype?: DataType;
 }
 
@@ -34,7 +34,7 @@ export interface NodeOptions {
   readonly attributes?: Readonly<Record<string, Attribute>>;
   /** `com.microsoft` for contributed operators. @default "" */
   readonly domain?: string;
-  /** True if the operator demands all outputs, even outputs that are not used. */
+  /** True if the operator requires all outputs to be listed, even unused ones. */
   readonly allOutputs?: true;
 }
 
@@ -139,8 +139,8 @@ export class Graph {
   }
 
   /**
-   * Returns the size of a symbol as int64 [1]. The graph reads the size from an input that has this
-   * dimension.
+   * Returns the size of a symbolic dimension at run time, as int64 [1]. The graph reads the size
+   * from an input that has this dimension.
    */
   size(symbol: string): Value {
     return this.memo(`size ${symbol}`, () => {
@@ -173,7 +173,9 @@ export class Graph {
     });
   }
 
-  /** Returns the value of an earlier call with the same key, or makes it. */
+  /**
+   * Returns the value that an earlier call with the same key created, or creates it with `make`.
+   */
   memo(key: string, make: () => Value): Value {
     const known = this.#memo.get(key);
     if (known) return known;

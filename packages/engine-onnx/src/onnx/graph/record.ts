@@ -13,8 +13,8 @@ export const dataTypes = {
 export type DataType = keyof typeof dataTypes;
 
 /**
- * Attribute of an operator: an integer, integers, a string, a float, or the body of a loop. Floats
- * are wrapped in an object to distinguish them from integers.
+ * Attribute of an operator: an integer, a list of integers, a string, a float, or the body of a
+ * loop. Floats are wrapped in an object to distinguish them from integers.
  */
 export type Attribute =
   | number
@@ -39,11 +39,11 @@ export interface ConstantRecord {
   readonly name: string;
   readonly dtype: DataType;
   readonly shape: readonly number[];
-  /** Little-endian bytes of the elements, or their place in a file next to the model. */
+  /** Little-endian bytes of the elements, or their location in a file next to the model. */
   readonly bytes: Uint8Array | ExternalBytes;
 }
 
-/** Place of a constant's bytes in a file in the model's folder. */
+/** Location of a constant's bytes in a file in the model's folder. */
 export interface ExternalBytes {
   /** Name of the file. */
   readonly location: string;

@@ -55,8 +55,8 @@ const [encodeHead, encodeGraph, encodeTensor] = [
 
 /**
  * Encodes an ONNX file with IR 10 and operator sets 21 and com.microsoft 1. Returns the file in
- * parts. The bytes of a constant are a separate part and are not copied, because the constants of a
- * model may take half of the memory.
+ * parts. The bytes of a constant are a separate part and are not copied, because a model's
+ * constants may occupy half of the machine's memory.
  */
 export function encodeModel(model: ModelRecord): readonly Uint8Array[] {
   const head = encodeHead({

@@ -87,9 +87,9 @@ export function causalAttention(
 const steadyWidth = 128;
 
 /**
- * Returns the ranges of a head's width whose products are summed one after another. Kernels sum
- * wider products in blocks whose length depends on the number of keys. With these ranges, the bits
- * of a score do not depend on it.
+ * Divides a head's width into ranges whose products are summed one after another. Kernels sum wider
+ * products in blocks whose length depends on the number of keys. With these ranges, the bits of a
+ * score do not depend on the number of keys.
  */
 export function steadyRanges(width: number): readonly { start: number; count: number }[] {
   return Array.from({ length: Math.ceil(width / steadyWidth) }, (_, part) => {

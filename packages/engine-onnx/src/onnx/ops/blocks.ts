@@ -20,10 +20,10 @@ export interface BlockFormat {
 export interface BlockMatrix extends BlockFormat {
   readonly shape: readonly [out: Dim, input: number];
   /**
-   * uint8 [out, blocks, length], or [out, blocks, length / 2] with 4 bits. With 4 bits,
-   * {@link blockProduct} expects two adjacent integers in each byte, the first in the lower bits.
-   * {@link blockNumbers} expects the first half of a block in the lower bits and the second half in
-   * the higher bits.
+   * Quantised integers q: uint8 [out, blocks, length], or [out, blocks, length / 2] with 4 bits.
+   * With 4 bits, {@link blockProduct} expects two adjacent integers in each byte, the first in the
+   * lower bits. {@link blockNumbers} expects the first half of a block in the lower bits and the
+   * second half in the higher bits.
    */
   readonly integers: Value;
   /** Scale of each block. float32 [out, blocks] */
@@ -44,8 +44,8 @@ export function blockShapes<Out extends Dim>(
 }
 
 /**
- * Adds the inputs of a matrix: `<name>.integers`, `<name>.scales` and, if the format has offsets,
- * `<name>.offsets`.
+ * Declares a matrix as inputs of a graph: `<name>.integers`, `<name>.scales` and, if the format has
+ * offsets, `<name>.offsets`.
  */
 export function blockInput(
   graph: Graph,
@@ -69,7 +69,7 @@ export function blockInput(
  * Computes x W^T, without a gradient. `x` [..., in] -> [..., out]. With `accuracy_level` 4, the
  * kernel rounds `x` in blocks to 8-bit integers and sums integers. The bits of a row do not depend
  * on other rows if the caller avoids single rows with `productRows`.
- * @param thin multiplies the sums of x over blocks by the offsets
+ * @param thin function that multiplies the block sums of x by the offsets
  */
 export function blockProduct(matrix: BlockMatrix, x: Value, thin = linear): Value {
   const { integers, scales, offsets, bits, length, shape } = matrix;
@@ -106,8 +106,8 @@ function blockSums(x: Value, length: number): Value {
 }
 
 /**
- * Returns the matrix in float32, or only the rows that `pick` takes from each of its tensors. [...,
- * in]
+ * Returns the matrix in float32. If `pick` is given, returns only some rows, which `pick` selects
+ * from each of the matrix's tensors. [..., in]
  */
 export function blockNumbers(matrix: BlockMatrix, pick = (from: Value): Value => from): Value {
   const { integers, scales, offsets, bits, length, shape } = matrix;

@@ -65,9 +65,9 @@ export function cachedAttention(
 }
 
 /**
- * Computes alpha q k^T for few queries [B, KV, G, D], summed over {@link steadyRanges}. Instead of
- * copies of parts of the cached keys, there is a query for each range, which is 0 elsewhere: zeros
- * do not change a sum.
+ * Computes alpha q k^T for few queries [B, KV, G, D], summed over {@link steadyRanges}. To avoid
+ * copying ranges of the cached keys, copies the queries once per range and sets them to 0 outside
+ * the range. The zeros do not change a sum.
  */
 function scoreProduct(queries: Value, keys: Value, alpha: number): Value {
   const { graph } = queries;

@@ -10,8 +10,9 @@ export interface Chunked {
 }
 
 /**
- * Returns operations that split tensors with the sequences of `like` [B, S, H, ...] into chunks of
- * `size` positions. The operations have no gradient.
+ * Returns operations that split tensors into chunks of `size` positions, and join them again. The
+ * tensors must have the batch size, length and number of heads of the given value [B, S, H, ...].
+ * The operations have no gradient.
  */
 export function chunked({ graph, shape }: Value, size: number): Chunked {
   const [batch, time, heads] = shape as [string, string, number];
@@ -35,7 +36,7 @@ export function chunked({ graph, shape }: Value, size: number): Chunked {
   };
 }
 
-/** Returns the pads of [B, S, d] that make S a multiple of `size`. int64 [6] */
+/** Returns the paddings for [B, S, d] that round S up to a multiple of `size`. int64 [6] */
 function padding(graph: Graph, time: string, size: number): Value {
   return graph.memo(`padding of ${time} to ${size}`, () => {
     const int64 = { shape: [1], dtype: 'int64' } as const;

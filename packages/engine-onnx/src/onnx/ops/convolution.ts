@@ -5,12 +5,13 @@ import { columns, concat, reshape } from './shape.js';
 
 /**
  * Computes a causal convolution of each channel separately: y[t] = sum over j < K of w[j] x[t - K +
- * 1 + j]. `x` is [B, S, d], `weight` [d, 1, K], and `past` [B, K - 1, d] holds the positions before
- * the first. `state` holds the last K - 1 positions. A later call that continues from it gives the
- * same bits as one call for all positions.
+ * 1 + j]. `x` is [B, S, d], `weight` [d, 1, K], and `past` [B, K - 1, d] contains the positions
+ * before the first. `state` contains the last K - 1 positions. A later call that continues from
+ * this state gives the same bits as one call for all positions.
  *
- * Gradients, valid without `past`, with g = 0 after the last position:  dL/dx[t] = sum over j of
- * w[j] g[t + K - 1 - j]; dL/dw[j] = sum over t of x[t] g[t + K - 1 - j].
+ * Gradients, valid without `past`, with g = 0 after the last position:
+ *
+ * dL/dx[t] = sum over j of w[j] g[t + K - 1 - j]; dL/dw[j] = sum over t of x[t] g[t + K - 1 - j].
  * @param past positions before the first. @default zeros
  */
 export function causalConvolution(
@@ -43,8 +44,8 @@ export function causalConvolution(
 }
 
 /**
- * Returns, for each tap j, `g` shifted to K - 1 - j positions later, with zeros after the last
- * position. `g` [B, S, d]
+ * Returns one shifted copy of `g` for each tap j: position t of the copy holds g[t + K - 1 - j], or
+ * 0 after the last position. `g` [B, S, d]
  */
 function laterPositions(g: Value, taps: number): readonly Value[] {
   const { graph } = g;

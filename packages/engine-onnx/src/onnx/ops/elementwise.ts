@@ -45,8 +45,8 @@ export function sigmoid(a: Value): Value {
 }
 
 /**
- * Computes log(1 + e^a) from the log-softmax of a and 0. The kernel of LogSoftmax gives a number
- * the same bits at every position of a tensor; the kernel of `Softplus` does not.
+ * Computes log(1 + e^a) from the log-softmax of a and 0. The kernel of LogSoftmax gives equal
+ * elements the same bits at every position of a tensor; the kernel of `Softplus` does not.
  */
 export function softplus(a: Value): Value {
   const { graph } = a;
@@ -81,7 +81,10 @@ export function reciprocal(a: Value): Value {
   return withPullback(y, [a], (g) => [negate(multiply(g, multiply(y, y)))]);
 }
 
-/** Computes cap tanh(a / cap), which is nearly `a` if `a` is small, and never beyond the cap. */
+/**
+ * Computes cap tanh(a / cap), which is close to `a` if `a` is small and whose magnitude is less
+ * than `cap`.
+ */
 export function softCap(a: Value, cap: number): Value {
   const { graph } = a;
   const t = unary('Tanh', binary('Mul', a, graph.scalar(1 / cap)));
@@ -100,7 +103,8 @@ export function softCapSlope(y: Value, cap: number): Value {
 const complement = (a: Value, factor: number): Value => polynomial(a, 1, -factor);
 
 /**
- * Computes x Phi(x) with Phi the normal distribution function. dL/dx = g (Phi(x) + x phi(x))
+ * Computes x Phi(x), where Phi is the standard normal distribution function and phi its density.
+ * dL/dx = g (Phi(x) + x phi(x))
  * @see Hendrycks and Gimpel, arXiv:1606.08415
  */
 export function gelu(x: Value): Value {
@@ -137,7 +141,7 @@ export function geluTanh(x: Value): Value {
 const polynomial = (a: Value, constant: number, factor: number): Value =>
   binary('Add', binary('Mul', a, a.graph.scalar(factor)), a.graph.scalar(constant));
 
-/** Sums a gradient over the axes along which a value of shape `shape` was repeated. */
+/** Sums a gradient over the axes along which a value of shape `shape` was broadcast. */
 export function unbroadcast(gradient: Value, shape: Shape): Value {
   if (sameShape(gradient.shape, shape)) return gradient;
   const { graph } = gradient;

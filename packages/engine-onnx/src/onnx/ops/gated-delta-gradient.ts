@@ -31,11 +31,13 @@ export interface DeltaInputs {
   readonly k: Value;
   /** Values, [B, S, H, V]. */
   readonly v: Value;
-  /** Logarithm of the factor by which a position multiplies the state, at most 0. [B, S, H] */
+  /**
+   * Logarithm of the factor by which the state is multiplied at a position, at most 0. [B, S, H]
+   */
   readonly decay: Value;
   /**
-   * Share of the difference between the new and the stored value that is written to the state, from
-   * 0 to 1. [B, S, H]
+   * Fraction of the difference between the new and the stored value that is written to the state,
+   * from 0 to 1. [B, S, H]
    */
   readonly beta: Value;
 }
@@ -75,8 +77,8 @@ export function deltaGradients(
 type Chunks = ReturnType<typeof forward>;
 
 /**
- * Returns the inputs of all chunks, [n, B, H, C, width], and those values of the forward pass that
- * the gradients need.
+ * Splits the inputs into chunks [n, B, H, C, width], and computes the values of the forward pass
+ * that the gradients need.
  */
 function forward({ q, k, v, decay, beta }: DeltaInputs, size: number) {
   const { graph } = q;
@@ -190,10 +192,9 @@ interface FactorGradients {
 }
 
 /**
- * Returns the gradient of the decay. The logarithm of a factor is the sum of the decays of some
- * positions. For D[i, j], these are the positions after j up to i. The gradient of a decay is
- * therefore the sum over all factors that contain it. Summing these directly avoids differences of
- * large sums. [.., 1, C]
+ * Returns the gradient of the decay. The logarithm of each factor is a sum of decays: for D[i, j],
+ * of the decays of the positions after j up to i. The gradient of a decay is therefore the sum over
+ * all factors that contain it. Summing these directly avoids differences of large sums. [.., 1, C]
  */
 function decayGradient(size: number, { ratios, starts, ends, whole }: FactorGradients): Value {
   const { graph } = ratios;
@@ -210,10 +211,10 @@ function decayGradient(size: number, { ratios, starts, ends, whole }: FactorGrad
 }
 
 /**
- * Returns (I + a)^-1 of a strictly lower triangular matrix. Inverts diagonal blocks whose size
- * doubles from 1 row on. When two blocks are joined, the corner below the diagonal is -T2 A21 T1.
- * This is as exact as substitution, whereas powers of `a` would overflow for similar keys. [.., C,
- * C]
+ * Returns (I + a)^-1 of a strictly lower triangular matrix. Inverts diagonal blocks of doubling
+ * size, starting with 1 row. When the inverses T1 and T2 of two blocks are joined, the corner below
+ * the diagonal is -T2 A21 T1. This is as accurate as substitution, whereas powers of `a` would
+ * overflow for similar keys. [.., C, C]
  */
 function inverted(a: Value, size: number): Value {
   const { graph } = a;

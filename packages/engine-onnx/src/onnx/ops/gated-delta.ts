@@ -1,6 +1,6 @@
 /**
- * The gated delta rule. Each head has a state that decays. Each position moves the value that the
- * state holds at its key towards its own value.
+ * The gated delta rule. Each head has a state that decays. Each position reads the value that the
+ * state holds for the position's key, and moves it towards the position's own value.
  */
 import { dimAt, withPullback, type Value } from '../graph/graph.js';
 import { deltaGradients, type DeltaInputs } from './gated-delta-gradient.js';

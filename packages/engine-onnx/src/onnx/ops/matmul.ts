@@ -1,4 +1,7 @@
-/** Matrix products; the kernels transpose operands, so the graph holds no transposed copies. */
+/**
+ * Matrix products. The kernels transpose operands themselves, so the graph contains no transposed
+ * copies.
+ */
 import { InvariantError } from '@trinity-rft/core';
 import { product } from '../graph/dims.js';
 import { dimAt, withPullback, type Value } from '../graph/graph.js';
@@ -8,7 +11,7 @@ import { concat, reshape, transpose } from './shape.js';
 export interface MatmulOptions {
   readonly transposeA?: boolean;
   readonly transposeB?: boolean;
-  /** Factor on the product. @default 1 */
+  /** Factor by which the product is multiplied. @default 1 */
   readonly alpha?: number;
 }
 
@@ -48,11 +51,11 @@ export function linear(x: Value, weight: Value, bias?: Value): Value {
   return withPullback(sum, [y, bias], (g) => [g, unbroadcast(g, bias.shape)]);
 }
 
-/** The trained factors of a weight: base + scale b a. */
+/** The trained low-rank factors of a weight: base + scale b a. */
 export interface LowRank {
-  /** Factor that reads the input. [r, in] */
+  /** Factor that is applied to the input first. [r, in] */
   readonly a: Value;
-  /** Factor that writes the output. [out, r] */
+  /** Factor that is applied to the result of `a`. [out, r] */
   readonly b: Value;
   readonly scale: number;
 }
@@ -83,8 +86,8 @@ export function lowRankLinear(
 }
 
 /**
- * Computes scale b a x, the part of a layer's result that the low-rank factors add. `layer`
- * computes x W^T.
+ * Computes scale b a x, which the low-rank factors add to a layer's result.
+ * @param layer computes x W^T
  */
 export function lowRankProduct(x: Value, { a, b, scale }: LowRank, layer = linear): Value {
   return layer(multiply(layer(x, a), x.graph.scalar(scale)), b);
@@ -116,8 +119,8 @@ export function linearInParts(
 }
 
 /**
- * Computes dot products of rows: the sum of a * b over the last dimension, kept with size 1. Needs
- * one pass and stores no product. Has no gradient.
+ * Computes dot products of rows: the sum of a * b over the last dimension, kept with size 1. Takes
+ * one pass over the operands without storing their elementwise product. Has no gradient.
  */
 export function rowDot(a: Value, b: Value): Value {
   const lead = a.shape.slice(0, -1);
@@ -140,15 +143,15 @@ export function rowDot(a: Value, b: Value): Value {
 const bandWidth = 128;
 
 /**
- * Minimum share of the effort that must be saved to make up for transposing the result, which takes
- * one thread.
+ * Minimum share of the work that must be saved to make up for transposing the result, which is done
+ * by a single thread.
  */
 const leastSaving = 0.75;
 
 /**
- * Computes dL/db of a matrix that every row uses. If the kernel has to transpose much less for the
- * transposed gradient, computes that gradient and transposes it back. `a` [rows, K], `g` [rows, N]
- * -> [K, N], or [N, K] with `turned`
+ * Computes dL/db of a matrix that is shared by all rows. If the kernel has to transpose much less
+ * for the transposed gradient, computes that gradient and transposes it back. `a` [rows, K], `g`
+ * [rows, N] -> [K, N], or [N, K] with `turned`
  */
 function sharedGradient(a: Value, g: Value, turned: boolean, alpha: number): Value {
   const effort = (left: Value, right: Value) =>

@@ -3,8 +3,7 @@ import { dimAt, withPullback, type Value } from '../graph/graph.js';
 import { negate } from './elementwise.js';
 
 /**
- * Cosine and sine of position times frequency, [positions, r / 2] with r the number of rotated
- * elements of a head.
+ * Cosine and sine of position times frequency, [positions, r / 2], where r is the rotary dimension.
  */
 export interface RotaryTables {
   readonly cos: Value;
@@ -12,10 +11,10 @@ export interface RotaryTables {
 }
 
 /**
- * Rotates the pairs (x[i], x[i + r/2]) of the first r numbers by position times frequency i. `x`
- * [B, H, T, D]; `positions` int64: [1] holds the position of the first token of every row, [B, T]
- * that of every token. The gradient is rotated by the negative angle, because this is the transpose
- * of a rotation.
+ * Rotates the pairs (x[i], x[i + r/2]) of the first r elements of a head by the angle position
+ * times frequency i. `x` [B, H, T, D]; `positions` int64: [1] is the position of the first token of
+ * every row, [B, T] are the positions of all tokens. The gradient is rotated by the negative angle,
+ * because this is the transpose of a rotation.
  * @see Su et al., arXiv:2104.09864
  */
 export function rotary(x: Value, positions: Value, tables: RotaryTables): Value {

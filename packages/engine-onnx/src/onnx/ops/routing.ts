@@ -12,8 +12,8 @@ export interface RoutingOptions {
 }
 
 /**
- * Returns the probabilities of the `active` most probable experts, and 0 for the others. The
- * selection itself has no gradient. `logits` [..., E] -> [..., E]
+ * Returns the routing weights: the probabilities of the `active` most probable experts, and 0 for
+ * the other experts. The selection itself has no gradient. `logits` [..., E] -> [..., E]
  */
 export function routingWeights(logits: Value, { active, normalize }: RoutingOptions): Value {
   const probabilities = softmax(logits);

@@ -11,10 +11,10 @@ interface Turn {
 }
 
 /**
- * Applies `step` to each entry of `items` [n, ...] along the first dimension, from the last to the
- * first with `reverse`. Each iteration gets the state of the previous iteration. Returns every
- * result, collected over all iterations, [n, ...]. `step` builds a separate graph, so it may only
- * read its arguments. Has no gradient.
+ * Applies `step` to each entry of `items` [n, ...] along the first dimension, in order or, with
+ * `reverse`, from the last to the first. Each iteration gets the state of the previous iteration.
+ * Returns every result, stacked over the iterations, [n, ...]. `step` builds a separate graph and
+ * must use no values except its arguments. Has no gradient.
  */
 export function scan(
   first: Value,

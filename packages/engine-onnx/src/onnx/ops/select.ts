@@ -3,13 +3,13 @@ import { dataTypes, type DataType } from '../graph/record.js';
 import type { Shape } from '../graph/dims.js';
 import type { Value } from '../graph/graph.js';
 
-/** Converts the elements to another type. */
+/** Converts the elements to another data type. */
 export function cast(a: Value, dtype: DataType): Value {
   const attributes = { to: dataTypes[dtype] };
   return a.graph.node('Cast', [a], { shape: a.shape, dtype }, { attributes });
 }
 
-/** Repeats `a` along its dimensions of size 1. */
+/** Broadcasts `a` to `shape` along its dimensions of size 1. */
 export function expand(a: Value, shape: Shape): Value {
   return a.graph.node('Expand', [a, a.graph.shapeTensor(shape)], { shape });
 }

@@ -1,8 +1,8 @@
-/** Operators that rearrange numbers without changing them. */
+/** Operators that rearrange elements without changing them. */
 import { sameShape, type Dim, type Shape } from '../graph/dims.js';
 import { dimAt, withPullback, type Value } from '../graph/graph.js';
 
-/** Values from which reshaped values were made, keyed by the reshaped value. */
+/** Value from which each reshaped value was made, keyed by the reshaped value. */
 const originals = new WeakMap<Value, Value>();
 
 /**
@@ -60,8 +60,8 @@ export function columns(a: Value, start: number, count: number): Value {
 }
 
 /**
- * Joins values along `axis`, where the result has size `size`. Has no gradient, because it is only
- * used in gradients and in graphs without gradients.
+ * Concatenates values along `axis`. `size` is the size of the result along this axis. Has no
+ * gradient, because it is only used in gradients and in graphs without gradients.
  */
 export function concat(values: readonly Value[], axis: number, size: Shape[number]): Value {
   const first = values[0]!;
@@ -99,8 +99,8 @@ export function gather(a: Value, ids: Value): Value {
 }
 
 /**
- * Returns the target shape for a reshape, in which 0 keeps the dimension at the same index, and -1
- * marks a single unknown size. With more unknown sizes, the graph computes the shape.
+ * Returns the target shape for ONNX's Reshape: 0 keeps the dimension at the same index, and -1
+ * marks the one size that is inferred. If several sizes are unknown, the graph computes the shape.
  */
 function reshapeTarget(a: Value, shape: Shape): Value {
   const target = shape.map((dim, i) =>

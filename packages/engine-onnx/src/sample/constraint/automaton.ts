@@ -1,6 +1,7 @@
 /**
- * Turns a grammar over bytes into an automaton that is built on demand. A state is the set of
- * places in the grammar at which the input may continue. Equal sets are the same state.
+ * Turns a grammar over bytes into an automaton that is built on demand. A place is a position in
+ * the grammar at which the input may continue, and a state is a set of places. Equal sets are the
+ * same state.
  */
 import type { GrammarSymbol, TextGrammar } from '@trinity-rft/core/engine';
 
@@ -14,14 +15,14 @@ export interface GrammarAutomaton {
   accepts(state: number): boolean;
 }
 
-/** The place after the start symbol. */
+/** The place at the end of the input, after the start symbol. */
 const end = -1;
 const dead = -1;
 const unknown = -2;
 
 /**
- * An entered rule, with the places at which the input continues after the rule. A rule that is
- * entered from several places at the same point of the input has a single frame.
+ * An entered rule, with the places at which the input continues after the rule. If a rule is
+ * entered from several places at the same point of the input, it has a single frame.
  */
 interface Frame {
   readonly returns: readonly number[];
@@ -39,13 +40,16 @@ interface State {
   /** Numbers of the places whose next symbol is a byte or control token. */
   readonly places: readonly number[];
   readonly accepts: boolean;
-  /** Next state by byte or control token of the grammar, {@link dead} or {@link unknown}. */
+  /**
+   * Next state by byte or control token of the grammar; {@link dead} if there is none, {@link
+   * unknown} if it is not computed yet.
+   */
   readonly edges: Int32Array;
 }
 
 /**
- * Creates an automaton. Each byte of the input adds at most a number of places that depends only on
- * the grammar. A rule may not start with itself.
+ * Creates an automaton for a grammar. No rule may start with itself. The maximum number of places
+ * that one byte of the input adds depends only on the grammar.
  */
 export function createAutomaton({ rules }: Pick<TextGrammar, 'rules'>): GrammarAutomaton {
   return new LazyAutomaton(rules);
@@ -54,10 +58,10 @@ export function createAutomaton({ rules }: Pick<TextGrammar, 'rules'>): GrammarA
 class LazyAutomaton implements GrammarAutomaton {
   readonly start: number;
   readonly #rules: TextGrammar['rules'];
-  /** Number of symbols: bytes, followed by control tokens up to the largest in the rules. */
+  /** Number of symbols: 256 bytes, followed by control tokens up to the largest in the rules. */
   readonly #symbols: number;
   readonly #nullable: ReadonlySet<number>;
-  /** Rules in an order in which each rule comes before the rules that it can start with. */
+  /** Rules, sorted such that each rule comes before the rules that it can start with. */
   readonly #order: readonly number[];
   /** A unique number for each alternative. */
   readonly #alternatives: ReadonlyMap<readonly GrammarSymbol[], number>;
@@ -186,7 +190,9 @@ function contains(ranges: readonly number[], byte: number): boolean {
 }
 
 interface Table<T> {
-  /** Returns the number of the entry with this key. Makes the entry if the key is new. */
+  /**
+   * Returns the number of the entry with this key. Creates the entry with `make` if the key is new.
+   */
   number(key: string, make: () => T): number;
   at(number: number): T;
 }

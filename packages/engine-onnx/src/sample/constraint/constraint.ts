@@ -4,7 +4,7 @@ import type { TokenBytes } from '../../model/token-bytes.js';
 import { createAutomaton, type GrammarAutomaton } from './automaton.js';
 import { createTokenTrie, type TokenTrie } from './token-trie.js';
 
-/** The tokens that may follow in one state. */
+/** The tokens that may follow in one state of the automaton. */
 interface AllowedTokens {
   /** 1 for each allowed token. [V] */
   readonly mask: Uint8Array;
@@ -13,10 +13,10 @@ interface AllowedTokens {
   readonly complete: boolean;
 }
 
-/** The state of one constrained response. */
+/** Tracks the state of one response that must follow a grammar. */
 export interface AnswerConstraint {
   allowed(): AllowedTokens;
-  /** Adds an allowed token, which must not be a stop token. */
+  /** Appends an allowed token, which must not be a stop token. */
   push(token: number): void;
 }
 
@@ -36,7 +36,7 @@ export function createConstraintFactory(
 ): ConstraintFactory {
   let trie: TokenTrie | undefined;
   const byContent = new Map<string, Machine>();
-  /** Machines by grammar object. The choices of a request share one object. */
+  /** Machines keyed by grammar object, which the choices of a request share. */
   const byObject = new WeakMap<TextGrammar, Machine>();
   const machineOf = (grammar: TextGrammar): Machine => {
     const machine =
@@ -73,8 +73,8 @@ function createConstraint(
 }
 
 /**
- * Returns the cached value of a key. `make` creates a missing value. The cache evicts its oldest
- * value when it has `max` values.
+ * Returns the cached value of a key, or creates it with `make`. If the cache is full (`max`
+ * values), evicts the oldest value.
  */
 function remembered<K, V>(values: Map<K, V>, key: K, max: number, make: () => V): V {
   const known = values.get(key);
@@ -88,7 +88,7 @@ function remembered<K, V>(values: Map<K, V>, key: K, max: number, make: () => V)
 
 interface Machine {
   readonly automaton: GrammarAutomaton;
-  /** The symbol of each control token. */
+  /** Symbol of each control token in the automaton, keyed by token id. */
   readonly controls: ReadonlyMap<number, number>;
   readonly allowedIn: (state: number) => AllowedTokens;
 }

@@ -1,5 +1,6 @@
 /**
- * Properties of a grammar: the rules that may be empty, and the rules that a rule can start with.
+ * Computes properties of a grammar: the rules that may be empty, and the rules that a rule can
+ * start with.
  */
 import type { TextGrammar } from '@trinity-rft/core/engine';
 

@@ -12,7 +12,10 @@ export const short = (value: number): string => String(Number(value.toPrecision(
 /** Formats a number with three decimals, so that columns align. */
 export const fixed = (value: number): string => value.toFixed(3);
 
-/** Formats a difference with its sign; `+0.000` if it is 0 with three decimals. */
+/**
+ * Formats a difference with a sign and three decimals. A difference that rounds to zero is
+ * `+0.000`.
+ */
 export const signed = (value: number): string =>
   `${Number(fixed(value)) < 0 ? '\u2212' : '+'}${fixed(Math.abs(value))}`;
 

@@ -31,21 +31,25 @@ export function runsOf(rollouts: readonly RolloutFacts[]): readonly RecordedRun[
 }
 
 export interface Correlation {
-  /** Pearson's correlation of the deviations from the mean of each group. */
+  /**
+   * Pearson correlation of the two values, each taken as its deviation from the mean of its group.
+   */
   readonly value: number;
   /** Number of rollouts in groups with differing rewards. */
   readonly runs: number;
   /**
-   * Standard deviation of the correlated value within groups, divided by the mean of its absolute
-   * values.
+   * Within-group standard deviation of the value that is correlated with the reward, divided by the
+   * mean of its absolute values.
    */
   readonly spread: number;
 }
 
 /**
- * Correlates the reward of rollouts with another value of the rollouts, within groups whose rewards
- * differ. Returns undefined if the reward or the value is constant within every group.
- * @param rewardOf returns the reward to correlate. @default the reward of the rollout
+ * Correlates the reward of rollouts with another value, within groups whose rewards differ. Returns
+ * undefined if the reward or the value is constant within every group.
+ * @param keyOf returns the group of a rollout
+ * @param read returns the value to correlate with the reward
+ * @param rewardOf returns the reward. @default the recorded reward of the rollout
  */
 export function correlationWithin(
   runs: readonly RecordedRun[],

@@ -10,11 +10,12 @@ export interface Point {
   readonly value: number;
 }
 
-/** A run, or one stage of it. */
+/** Recorded data of a run, or of one stage of it. */
 export interface RunRecord {
   /**
-   * Points of one metric as recorded, in ascending order of steps; empty if there is no such metric.
-   * Points of `bench` are in the order of the evaluations, and may repeat a step.
+   * Returns the points of a metric in ascending order of steps, or an empty list if there is no
+   * such metric. Points of the role `bench` are in the order of the evaluations, and several of
+   * them may have the same step.
    */
   readonly points: (role: MetricRole, name: string) => readonly Point[];
   readonly names: (role: MetricRole) => readonly string[];
@@ -43,12 +44,12 @@ export interface RolloutFacts {
   readonly reward: number | undefined;
   readonly trainedTokens: number;
   readonly isTruncated: boolean;
-  /** Key of the prompt, which is equal for equal prompts. */
+  /** Hash of the prompt's tokens: equal for equal prompts. */
   readonly promptKey: string;
   readonly hasPrompt: boolean;
   readonly hasAnswer: boolean;
   readonly metrics: Metrics;
-  /** Reasons of the reward function, by the name of the part of the reward. */
+  /** Reasons that the reward function gave, keyed by the name of the part of the reward. */
   readonly reasons: Readonly<Record<string, string>>;
 }
 
@@ -77,8 +78,8 @@ export function metricsOf(lines: readonly MetricLine[]): Pick<RunRecord, 'points
 const loggedChange = /^WARN +\S+ ((?:\S+ )?\S+: changed from (?!.*: takes no effect: ).*)$/;
 
 /**
- * Returns the changed setting in a line of `trinity.log`, for `changes` of a record; empty if there
- * is none.
+ * Returns the description of the changed setting that a line of `trinity.log` reports, as a list of
+ * one; an empty list if the line reports none.
  */
 export const changeIn = (line: string): readonly string[] =>
   loggedChange.exec(line)?.slice(1) ?? [];
@@ -86,7 +87,7 @@ export const changeIn = (line: string): readonly string[] =>
 const pageSize = 128;
 const defaultMost = 2048;
 
-/** Returns the rollouts among the newest `most` ids of a store. */
+/** Returns the rollouts of a store whose ids are among the `most` newest ones. */
 export const newestRollouts = (
   source: ExperienceRows,
   most = defaultMost,
@@ -131,7 +132,9 @@ function factsOf(id: number, experience: Experience): RolloutFacts {
   };
 }
 
-/** Reads the reasons of a reward function, by the name of the part of the reward. */
+/**
+ * Returns the reasons that the reward function gave, keyed by the name of the part of the reward.
+ */
 export function reasonsIn({ reasons }: Experience['info']): Readonly<Record<string, string>> {
   if (typeof reasons !== 'object' || reasons === null) return {};
   return Object.fromEntries(Object.entries(reasons).map(([name, text]) => [name, String(text)]));

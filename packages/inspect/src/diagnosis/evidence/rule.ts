@@ -16,7 +16,10 @@ export interface Rule {
    * there is too little data.
    */
   readonly look: (run: RunRecord) => Evidence | undefined;
-  /** Names of rules that only describe consequences of this rule, and are not reported with it. */
+  /**
+   * Names of rules that only describe consequences of this problem. If this rule applies, they are
+   * not reported.
+   */
   readonly explains?: readonly string[];
   /** True to report the rule only if no other rule applies. @default false */
   readonly isLastResort?: boolean;

@@ -1,7 +1,7 @@
 /** Statistics of a metric over steps. */
 import type { Point, Role, RunRecord } from './record.js';
 
-/** A mean or share of metrics over steps. */
+/** Statistic of a metric over a range of steps: usually its mean, or a share. */
 export interface Measured {
   readonly role: Role;
   readonly metric: string;
@@ -14,8 +14,8 @@ export interface Measured {
 }
 
 /**
- * Returns the newest item of each step, in the order of steps. A repeated `trinity eval` adds
- * values of steps that were evaluated before.
+ * Returns one item per step, in ascending order of steps. If a step has several items, as after a
+ * repeated `trinity eval`, returns the newest of them.
  * @param items in the order in which they were recorded
  */
 export const newestOfSteps = <T extends { readonly step: number }>(
@@ -47,8 +47,8 @@ export function medianOf(values: readonly number[]): number {
 }
 
 /**
- * Returns a statistic of the recent steps of a metric, or undefined if there are too few finite
- * values.
+ * Returns a statistic (by default the mean) of a metric over its recent steps, or undefined if
+ * fewer than {@link leastSteps} of their values are finite.
  */
 export function recently(
   run: RunRecord,
@@ -64,7 +64,8 @@ export function recently(
 }
 
 /**
- * Returns the statistic of {@link recently} for the first of several metrics that has enough steps.
+ * Returns the mean over recent steps of the first of several metrics that has enough values, as
+ * {@link recently} does.
  */
 export function recentlyAny(
   run: RunRecord,
@@ -77,16 +78,19 @@ export function recentlyAny(
   return undefined;
 }
 
-/** Steps, and the sum of any of the metrics over these steps. */
+/** Selected steps, with a function that sums metrics over these steps. */
 interface Window {
   readonly steps: readonly number[];
-  /** Sum over the finite values; a step without a metric adds 0. */
+  /**
+   * Returns the sum of all finite values of the metrics. A metric that a step does not report adds
+   * 0.
+   */
   readonly sumOf: (metrics: readonly string[]) => number;
 }
 
 /**
- * Returns a part of the steps that have any of the metrics. Some metrics are absent from steps in
- * which they are 0, so steps that lack one of the metrics count too.
+ * Selects steps with `part` from all steps that report at least one of the metrics. A step need not
+ * report all of them, because some metrics are omitted from steps in which they are 0.
  */
 function windowOf(
   run: RunRecord,
@@ -104,7 +108,7 @@ function windowOf(
   return { steps, sumOf };
 }
 
-/** Returns the recent steps that have any of the metrics. */
+/** Returns the recent steps among those that report at least one of the metrics. */
 export const recentSteps = (run: RunRecord, role: Role, metrics: readonly string[]): Window =>
   windowOf(run, role, metrics, recent);
 
@@ -143,7 +147,7 @@ export function firstShare(
   return total > 0 ? sumOf(counted) / total : undefined;
 }
 
-/** Range of the rewards, and their recent mean. */
+/** Mean rewards over the steps of a run, with the lowest and the highest reward. */
 export interface RewardCourse {
   readonly role: Role;
   readonly metric: string;
@@ -182,7 +186,10 @@ export const most = (values: readonly number[]): number =>
 export const least = (values: readonly number[]): number =>
   values.reduce((a, b) => Math.min(a, b), Infinity);
 
-/** Share of the reward range above which little is left to learn. */
+/**
+ * Position of the mean reward between the lowest (0) and the highest reward (1) from which on
+ * little is left to learn.
+ */
 export const solvedShare = 0.9;
 
 /**
@@ -211,5 +218,8 @@ export function lineThrough(points: readonly Point[]): { slope: number; error: n
   return { slope, error: Math.sqrt(rest / Math.max(1, points.length - 2) / spread) };
 }
 
-/** Matches the name of an evaluation's mean. Groups: the set; `reward` or `accuracy`. */
+/**
+ * Matches the name of the metric with the mean of an evaluation. Group 1 is the set; group 2 is
+ * `reward` or `accuracy`.
+ */
 export const evalName = /^(?:eval|bench)\/(.+)\/(reward|accuracy)\/mean(?:@\d+)?$/;

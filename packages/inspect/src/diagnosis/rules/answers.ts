@@ -49,8 +49,8 @@ const examples = (run: RunRecord, isOne: (row: RolloutFacts) => boolean): readon
     .map(({ id }) => id);
 
 /**
- * Share of the newest rollouts with a property; undefined if the share is below `least`, or if
- * there are too few rollouts.
+ * Returns the share of the newest rollouts for which `isOne` holds. Returns undefined if the share
+ * is below `least`, or if there are too few rollouts.
  */
 function shareOf(
   { rollouts }: RunRecord,

@@ -9,8 +9,8 @@ interface ThresholdRule extends Pick<Rule, 'name' | 'title' | 'when' | 'advice' 
   readonly role?: Role;
   readonly counted: readonly string[];
   /**
-   * Metrics whose sum is the denominator.
-   * @default no denominator; the recent mean of the first `counted` metric is the share
+   * Metrics whose sum over recent steps is the denominator of the share.
+   * @default undefined: the recent mean of the first `counted` metric is the share
    */
   readonly outOf?: readonly string[];
   readonly atLeast: number;

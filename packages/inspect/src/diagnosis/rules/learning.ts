@@ -64,7 +64,7 @@ const ratioExplodes: Rule = {
   },
 };
 
-/** Recent mean of the first metric whose recent mean is bad. */
+/** Returns the recent mean of the first metric for whose recent mean `isBad` is true. */
 const firstOf = (
   run: RunRecord,
   metrics: readonly string[],

@@ -48,7 +48,10 @@ const wholeRun = ({ points, ...course }: RewardCourse, value: number): Measured 
   value,
 });
 
-/** Evidence that every reward of the run is the same number, if `isMeant` accepts that number. */
+/**
+ * Returns evidence that every reward of the run is the same number. Returns undefined if rewards
+ * differ, or if `isMeant` rejects the number.
+ */
 function alwaysSame(run: RunRecord, isMeant: (reward: number) => boolean): Evidence | undefined {
   const course = rewardCourse(run);
   if (!course || course.lowest !== course.highest || !isMeant(course.highest)) return undefined;
@@ -114,7 +117,10 @@ const groupsOf = (run: RunRecord): readonly (readonly RecordedRun[])[] =>
 const isEqual = (group: readonly RecordedRun[]): boolean =>
   new Set(group.map(({ last }) => last.reward)).size === 1;
 
-/** Sentences with the mean of each scorer over the groups with equal rewards, and with reasons. */
+/**
+ * Returns sentences with the mean of each scorer over the rollouts in groups with equal rewards,
+ * and with a reason of each scorer.
+ */
 function equalParts(run: RunRecord): string {
   const runs = groupsOf(run).filter(isEqual).flat();
   const names = partNames(runs);
@@ -127,8 +133,8 @@ function equalParts(run: RunRecord): string {
 }
 
 /**
- * Share of groups with equal rewards among recorded rollouts, for advantage functions that do not
- * report `zero_variance_ratio`. Undefined with too few groups.
+ * Returns the share of recorded groups whose rewards are all equal, or undefined if there are too
+ * few groups. Used for advantage functions that do not report `zero_variance_ratio`.
  */
 function recordedShare(run: RunRecord): number | undefined {
   const groups = groupsOf(run);
@@ -195,7 +201,10 @@ function lengthParts(runs: readonly RecordedRun[]): string {
     .join('');
 }
 
-/** True if responses have become longer or shorter, in the direction of higher rewards. */
+/**
+ * Returns true if responses have become longer over the run and longer responses got higher
+ * rewards, or if they have become shorter and shorter responses got higher rewards.
+ */
 function hasTrend(run: RunRecord, correlation: number): boolean {
   const points = run.points('explorer', 'rollout/response_tokens/mean');
   if (points.length < trendSteps) return false;

@@ -20,8 +20,8 @@ import type { MetricFile } from '../metrics/metric-file.js';
 import type { Run } from '../runs/run.js';
 
 /**
- * Calls `work` with the record of a run, and repeats the call until all metrics that `work`
- * requests have been read. Other metrics are not read.
+ * Calls `work` with the record of a run. Metrics are read when `work` requests them: if a requested
+ * metric was not read yet, `work` is called again once it is. Other metrics are not read.
  */
 export async function withRecord<T>(
   { place, metrics }: Run,
@@ -90,7 +90,7 @@ async function withMetrics<T>(
   }
 }
 
-/** Number of columns per pass over the file. */
+/** Number of metrics that are read in one pass over the file. */
 const together = 16;
 
 async function read(
@@ -112,7 +112,7 @@ async function read(
 }
 
 /**
- * Number of newest points that are all used, and maximum number of points that are sampled from the
+ * Number of newest points that are all kept, and maximum number of points that are kept of the
  * older ones.
  */
 const [newest, before] = [1000, 3000];

@@ -21,9 +21,9 @@ const [defaultSteps, mostSteps, mostGroups] = [3, 20, 20];
 export type WhatIfQuery = QueryOf<(typeof insightRoutes)['/api/runs/{run}/what-if']>;
 
 /**
- * Compares the settings changed by the query with the recorded settings on the newest rollouts.
- * Returns undefined if no experiences are recorded.
- * @throws ConfigError for unknown names, and parts that need a model
+ * Compares the recorded settings with those that the query changes, on the newest rollouts. Returns
+ * undefined if no experiences are recorded.
+ * @throws ConfigError for unknown names, and for parts that need a model
  */
 export async function whatIfOf(
   { place }: Run,
@@ -62,8 +62,9 @@ const newestOf = (database: string | undefined, steps: number): readonly Experie
   database === undefined ? [] : withReader(database, (reader) => newestSteps(reader, steps));
 
 /**
- * Reward function of the query; undefined for the recorded rewards.
- * @throws ConfigError for a number that no experience has
+ * Returns the reward function that the query describes, or undefined if the recorded rewards are
+ * used.
+ * @throws ConfigError if the query names a value that no experience has
  */
 function rewardOf(
   { number, contains, lengthCost = 0 }: WhatIfQuery,

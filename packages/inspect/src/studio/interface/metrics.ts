@@ -19,7 +19,7 @@ export const metricList = z.object({
   share: z.number().describe('Share of the file that was read; less than 1 while it is read.'),
 });
 
-/** Axes of curves. */
+/** Quantities that the x axis of a curve can show. */
 export const axes = ['step', 'time', 'tokens'] as const;
 
 export const curve = z.object({

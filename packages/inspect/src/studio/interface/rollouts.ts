@@ -259,7 +259,9 @@ export const sortKeys = [
   'step',
 ] as const;
 
-/** Numeric fields that a filter can limit with `min` and `max`. */
+/**
+ * Numeric fields of rollouts that a filter can limit with parameters named `min...` and `max...`.
+ */
 export const rangeKeys = [
   'step',
   'reward',

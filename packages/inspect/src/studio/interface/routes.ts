@@ -1,4 +1,4 @@
-/** Routes of the package. Each route needs the key. */
+/** All routes of this package. Requests to each of them must contain the key. */
 import { insightRoutes } from './insight.js';
 import { metricRoutes } from './metrics.js';
 import { rolloutRoutes } from './rollouts.js';

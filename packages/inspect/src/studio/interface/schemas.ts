@@ -1,4 +1,4 @@
-/** Schemas of the interface's responses. */
+/** Schemas of the responses of the studio's HTTP API. */
 export * from './insight.js';
 export * from './metrics.js';
 export * from './rollouts.js';

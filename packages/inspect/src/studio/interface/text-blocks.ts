@@ -4,7 +4,7 @@ export type BlockKind = 'text' | 'reasoning' | 'toolCall' | 'toolResult' | 'tool
 
 export interface TextBlock {
   readonly kind: BlockKind;
-  /** Role as the template writes it; undefined if the template names no role. */
+  /** Role that the template names, such as `assistant`; undefined if it names none. */
   readonly role?: string;
   /** Index of the block's first character. */
   readonly start: number;

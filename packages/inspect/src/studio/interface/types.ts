@@ -1,4 +1,4 @@
-/** Types of the interface's responses. */
+/** Types of the responses of the studio's HTTP API. */
 import type { z } from 'zod';
 import type * as schemas from './schemas.js';
 

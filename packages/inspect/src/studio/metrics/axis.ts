@@ -1,4 +1,4 @@
-/** Axes of curves. An axis maps each line of a role to a position. */
+/** X axes of curves. An axis assigns a position to each line of a role in `metrics.jsonl`. */
 import type { axes } from '../interface/metrics.js';
 import type { RoleLines } from './line-index.js';
 import type { MetricFile } from './metric-file.js';
@@ -39,7 +39,9 @@ async function timeOf(metrics: MetricFile, { role, steps }: RoleLines): Promise<
   return (sums.at(-1) ?? 0) === 0 ? () => Number.NaN : (line) => sums[line] ?? Number.NaN;
 }
 
-/** Maps a line to the number of tokens on which the weights of that line were trained. */
+/**
+ * Returns a function that maps a line to the number of tokens that its weights had been trained on.
+ */
 async function tokensOf(metrics: MetricFile, lines: RoleLines): Promise<Position> {
   const trainer = metrics.roles.get('trainer');
   if (!trainer) return () => Number.NaN;
@@ -56,13 +58,14 @@ async function tokensOf(metrics: MetricFile, lines: RoleLines): Promise<Position
 }
 
 /**
- * Maps a line to the train step whose weights it describes: for the trainer and `bench`, the step
- * of the line; for the explorer, the policy version.
+ * Returns a function that maps a line to a train step, namely the one whose weights the line
+ * describes. For the trainer and `bench` this is the step of the line; for the explorer it is the
+ * policy version.
  */
 export const trainStepsOf = async (metrics: MetricFile, lines: RoleLines): Promise<Position> =>
   lines.role === 'explorer' ? versionsOf(metrics, lines) : lines.steps.at;
 
-/** Policy versions of explore steps and evaluations. */
+/** Returns a function that maps a line to the policy version of its explore step or evaluation. */
 export async function versionsOf(metrics: MetricFile, { role }: RoleLines): Promise<Position> {
   const [rollout, evaluated] = await metrics.columns(role, [
     'rollout/model_version',

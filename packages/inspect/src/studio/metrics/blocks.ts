@@ -8,9 +8,9 @@ const newline = 0x0a;
 export type OnLine = (block: Buffer, begin: number, end: number) => void;
 
 /**
- * Calls `onLine` with every whole line of `[from, to)`. After each block, calls `onBlock` with the
- * position in the file at which the last whole line of the block ends. Returns the last such
- * position. Between blocks, other tasks can run.
+ * Calls `onLine` for every complete line in the byte range `[from, to)` of the file. After each
+ * block, calls `onBlock` with the offset at which the block's last complete line ends. Returns the
+ * last such offset. Other tasks can run between blocks.
  */
 export async function readLines(
   file: FileHandle,
@@ -37,8 +37,8 @@ export async function readLines(
 }
 
 /**
- * Calls `onLine` with each whole line of a block. Returns the position at which the last whole line
- * ends.
+ * Calls `onLine` for each complete line of a block. Returns the offset in the block at which the
+ * last of them ends.
  */
 function eachLine(block: Buffer, onLine: OnLine): number {
   let begin = 0;

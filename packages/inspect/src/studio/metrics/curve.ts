@@ -66,8 +66,8 @@ const finiteMean = (values: readonly number[]): number =>
   mean(values.filter((value) => Number.isFinite(value)));
 
 /**
- * Groups consecutive lines at the same position: explore steps with the same weights are at the same
- * number of tokens.
+ * Groups consecutive lines that are at the same position. On the axis of tokens, for example,
+ * explore steps with the same weights are.
  */
 function togetherAt(lines: readonly number[], position: Position): readonly (readonly number[])[] {
   const groups: number[][] = [];
@@ -114,8 +114,8 @@ function smoothedOf(lines: readonly number[], values: Column, share: number): Fl
 }
 
 /**
- * Returns the groups with the smallest and the largest mean of each bucket, the last group of each
- * bucket without a finite mean, and the last group of all: at most `points` groups.
+ * Returns at most `points` groups: for each bucket, the groups with the smallest and the largest
+ * mean and the last group without a finite mean, and the very last group.
  */
 function extremes(
   groups: readonly (readonly number[])[],
@@ -175,6 +175,9 @@ export function csvOf({ steps }: RoleLines, name: string, values: Column): strin
   return `${rows.join('\n')}\n`;
 }
 
-/** Quotes a name, and marks it as a string if a spreadsheet would read it as a formula. */
+/**
+ * Quotes a name for CSV, and prefixes it with an apostrophe if a spreadsheet would read it as a
+ * formula.
+ */
 const quoted = (name: string): string =>
   `"${(/^[=+\-@\t\r]/.test(name) ? `'${name}` : name).replaceAll('"', '""')}"`;

@@ -1,4 +1,7 @@
-/** Positions and steps of the lines of each role, usually found without parsing the lines. */
+/**
+ * Indexes the lines of `metrics.jsonl` by role: their byte offsets and steps. Most lines are not
+ * parsed.
+ */
 import { tryJson } from '@trinity-rft/core/support';
 import { createColumn, type Column } from './columns.js';
 
@@ -6,7 +9,7 @@ import { createColumn, type Column } from './columns.js';
 export interface RoleLines {
   readonly role: string;
   readonly steps: Column;
-  /** Positions of the lines in the file. */
+  /** Byte offset of each line in the file. */
   readonly begins: Column;
 }
 

@@ -25,8 +25,9 @@ export interface MetricFile {
    */
   columns(role: string, names: readonly string[]): Promise<readonly Column[]>;
   /**
-   * Returns all metrics of the file. The first call takes seconds for a large file. After
-   * `withinMs`, a call returns the metrics found so far, with the share of the file that was read.
+   * Returns the metrics that occur in the file, with their latest values. Reading a large file
+   * takes seconds. If the read is not complete after `withinMs`, returns the metrics found so far.
+   * `share` is the share of the file that was read.
    */
   seen(withinMs: number): Promise<{ readonly metrics: SeenMetrics; readonly share: number }>;
 }
@@ -116,7 +117,9 @@ async function indexLines(file: string, content: Content, size: number): Promise
   );
 }
 
-/** Reads missing values of columns up to the last line; each column continues at its own length. */
+/**
+ * Reads the missing values of columns. Each column is filled from its own end up to the last line.
+ */
 async function fill(
   file: string,
   { begins }: RoleLines,

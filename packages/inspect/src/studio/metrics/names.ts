@@ -14,7 +14,7 @@ export interface SeenMetric {
   readonly role: string;
   readonly name: string;
   points: number;
-  /** NaN if the recorded value is not finite. */
+  /** Latest value; NaN if the recorded value is not finite. */
   last: number;
   /** The latest values, in any order. */
   readonly recent: number[];

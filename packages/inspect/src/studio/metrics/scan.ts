@@ -1,7 +1,7 @@
 /** Finds values of some metrics in lines of JSON, without parsing whole lines. */
 import type { Column } from './columns.js';
 
-/** One metric of a role, with the column for its values. */
+/** A metric to search for, and the column that its values are added to. */
 export interface Wanted {
   readonly needle: Buffer;
   readonly values: Column;

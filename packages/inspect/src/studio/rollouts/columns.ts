@@ -12,8 +12,8 @@ export interface Column {
 }
 
 /**
- * Number of rows in a block, as a power of two: columns grow by blocks, without copying existing
- * ones. A block in which nothing was set takes no memory.
+ * Number of rows in a block, as an exponent of 2. Columns grow by whole blocks, without copying
+ * existing ones. A block without values takes no memory.
  */
 const blockBits = 14;
 const blockSize = 1 << blockBits;
@@ -39,7 +39,9 @@ export function smallIntegers(): Column {
   return { ...inner, set: (index, value) => inner.set(index, Math.min(value, 65_535)) };
 }
 
-/** Repeated strings, each stored once. */
+/**
+ * Column of strings that often repeat. Each distinct string is stored once and has a numeric code.
+ */
 export interface TextColumn {
   readonly set: (index: number, text: string | undefined) => void;
   readonly at: (index: number) => string | undefined;
@@ -47,7 +49,7 @@ export interface TextColumn {
   readonly codes: Column;
   /** Code of a string; undefined if no row has the string. */
   readonly codeOf: (text: string) => number | undefined;
-  /** All strings, each once, with its code. */
+  /** Returns all distinct strings with their codes. */
   readonly texts: () => Iterable<readonly [text: string, code: number]>;
 }
 

@@ -59,15 +59,15 @@ function recordedCall(
 }
 
 /**
- * Minimum share of an earlier prompt that the next prompt of the same conversation repeats. Prompts
- * of sub-agents have less in common.
+ * Minimum share of an earlier prompt that a call must repeat to count as a fork of that
+ * conversation. Calls of sub-agents repeat less.
  */
 const shareOfFork = 0.5;
 
 /**
- * Relation of a call to earlier calls. `spliced`: the prompt begins with all tokens of an earlier
- * call, prompt and response. `forked`: the recorder reported a fork, or the prompt repeats at least
- * half of an earlier prompt.
+ * Determines how a call relates to the earlier calls. `spliced`: the prompt begins with all tokens
+ * (prompt and response) of an earlier call. `forked`: the recorder reported a fork, or the prompt
+ * repeats at least half of an earlier prompt. `new`: neither.
  */
 function beginningOf(
   { tokens, promptLength, info }: Experience,
@@ -96,7 +96,10 @@ function commonLength(a: Int32Array, b: Int32Array): number {
   return length;
 }
 
-/** Segments from token `from` on, split wherever the mask, the call or the version changes. */
+/**
+ * Returns the tokens from index `from` on as segments. A new segment begins wherever the action
+ * mask, the model call or the policy version changes.
+ */
 function segmentsOf(
   experience: Experience,
   from: number,
@@ -132,7 +135,10 @@ interface VersionSpan {
   readonly policyVersion: number;
 }
 
-/** Versions of the weights that sampled the response, if they changed during it. */
+/**
+ * Returns the policy versions that sampled the response. Empty if the version did not change during
+ * the response.
+ */
 const versionsOf = (info: Experience['info']): readonly VersionSpan[] =>
   Array.isArray(info['versions']) ? (info['versions'] as readonly VersionSpan[]) : [];
 

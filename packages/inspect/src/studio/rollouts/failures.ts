@@ -5,7 +5,7 @@
 import { open } from 'node:fs/promises';
 
 export interface RunFailure {
-  /** Message of the log line, without position and time. */
+  /** Error message from the log line, without the name of the rollout and the fields at the end. */
   readonly message: string;
   /** Number of failed attempts. */
   readonly attempts: number;
@@ -24,7 +24,7 @@ const line = /^\w+ +\S+ Run (\S+) of workflow ".*?" failed(?: and (.*?))?: (.*)$
 const chunkBytes = 1 << 20;
 const longestMessage = 600;
 
-/** Reads failures from a log, which may not exist. */
+/** Creates a reader of the failures in a log. The log need not exist. */
 export function logFailures(file: string): Failures {
   const found = new Map<string, RunFailure>();
   let place = 0;

@@ -79,7 +79,7 @@ function timesOf({ times }: Experience['info'], count: number): Call['times'] {
   return times.every(isTime) ? (times as readonly CallTime[]) : undefined;
 }
 
-/** Problem of an experience, according to its record. */
+/** Returns the problem that is recorded with an experience; undefined if there is none. */
 export function problemOf({
   info,
   truncateStatus,

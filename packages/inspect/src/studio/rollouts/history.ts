@@ -9,7 +9,7 @@ import type { RolloutStore } from './store.js';
 import { answerOf, askedIn } from './texts.js';
 
 const longestText = 4000;
-/** Maximum number of explore steps in a history, evenly spread. */
+/** Maximum number of explore steps in a history. Of more steps, evenly spread ones are shown. */
 const most = 100;
 const waitMs = 1000;
 

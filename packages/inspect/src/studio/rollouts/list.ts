@@ -13,18 +13,19 @@ export interface RolloutList {
 }
 
 /**
- * Time in ms that a request waits before it returns partial results. Applies separately to the
- * names, to the other columns, and to a search.
+ * Time in ms that a request waits for one kind of data before it returns partial results. The kinds
+ * are the names of rollouts, the other columns, and the results of a search.
  */
 const waitMs = 250;
 /**
- * Age in ms after which a list is made again. The first age applies if there are no new rows, so
- * that new train steps are included. The second age applies while the index is being read.
+ * Ages in ms after which a cached list is rebuilt. The first applies if there are no new rows; the
+ * list may still change, because train steps use rows. The second is a minimum age while the index
+ * is incomplete.
  */
 const [freshMs, freshWhileReadingMs] = [10_000, 1500];
 /**
- * Minimum age of a list before it is rebuilt, as a multiple of the time taken to build it. Leaves
- * time for reading the index.
+ * Minimum age of a list before it is rebuilt while the index is incomplete, as a multiple of the
+ * time that building took. Most of the time thus remains for reading the index.
  */
 const pauses = 10;
 /** Maximum number of cached lists. */
@@ -32,7 +33,10 @@ const most = 2;
 
 interface Ordered {
   readonly rollouts: Uint32Array;
-  /** State of the index when the list was made: its number of calls, and its revision. */
+  /**
+   * Identifies the contents of the index from which the list was built: its number of calls, and
+   * its revision.
+   */
   readonly state: string;
   readonly at: number;
   /** Time taken to build the list, in milliseconds. */
@@ -124,8 +128,8 @@ function progressOf(
 }
 
 /**
- * Returns the sorted list for a query, either cached or rebuilt.
- * @param isComplete true if the index has all rows
+ * Returns the filtered and sorted list for a query, from the cache if it is recent enough.
+ * @param isComplete true if the index contains everything that the query needs
  */
 async function ordered(
   query: RolloutQuery,

@@ -75,7 +75,7 @@ function calls({ columns: { tools }, chains }: Index, tool: string): Test {
   return (rollout) => chains.calls(rollout).some((position) => codes.has(tools.codes.at(position)));
 }
 
-/** Sorts rollouts stably. Rollouts without the number come last. */
+/** Sorts rollouts in place, stably. Rollouts without a value for the sort key come last. */
 function sorted(
   rollouts: Uint32Array,
   index: Index,
@@ -102,7 +102,10 @@ function sorted(
 const one = new Float32Array(1);
 const bits = new Uint32Array(one.buffer);
 
-/** Converts a number to a 32-bit integer that sorts like the number, to single precision. */
+/**
+ * Converts a number to an unsigned 32-bit integer, so that integers have the order of the numbers.
+ * Rounds to single precision.
+ */
 function orderOf(value: number): number {
   // Turns minus zero into zero.
   one[0] = value + 0;

@@ -35,7 +35,8 @@ export const folds = {
 } satisfies Readonly<Record<string, Fold>>;
 
 /**
- * Time from the start of the first call to the end of the last one, in the unit of the arguments.
+ * Returns the time from the start of the first call to the end of the last one, in the unit of the
+ * arguments; NaN if no times are known.
  */
 export const durationOf = (starts: readonly number[], ends: readonly number[]): number =>
   most(ends) + most(starts.map((start) => -start));
@@ -81,7 +82,10 @@ function callReader(
   return columns[key].at;
 }
 
-/** Train steps between the version that sampled a row and the step that used it. */
+/**
+ * Returns the number of train steps between the policy version that sampled a row and the train
+ * step that used it. Returns undefined if either is unknown.
+ */
 export function stalenessOf(policyVersion: number, trainStep: number): number | undefined {
   // The weights of version v are those after train step v.
   return policyVersion < 0 || trainStep < 0

@@ -1,4 +1,4 @@
-/** Problems of rollouts and their kinds. */
+/** Determines the problem of a rollout. */
 import type { RunFailure } from './failures.js';
 import { runNameOf } from './head.js';
 import type { ProblemKind } from './query.js';
@@ -10,7 +10,7 @@ export interface Problem {
 }
 
 export interface ProblemFacts {
-  /** Problems of the calls, in order, as recorded. */
+  /** Recorded problem of each call, in order; undefined for calls without a problem. */
   readonly recorded: readonly (string | undefined)[];
   readonly failure: RunFailure | undefined;
   /** True if a train step dropped one of the calls. */
@@ -20,8 +20,9 @@ export interface ProblemFacts {
 const dropped: Problem = { kind: 'dropped', text: 'not trained on: too old or surplus' };
 
 /**
- * Returns the worst problem of a rollout. From worst to mildest: the failure of the rollout if it
- * was rewarded, the last fault of the model, the last other problem of a call, and a dropped call.
+ * Returns the worst problem of a rollout. From worst to mildest, these are: an error of the rollout
+ * that received the failure reward, the last fault of the model, the last other problem of a call,
+ * and a dropped call.
  */
 export function problemOfRollout(facts: ProblemFacts): Problem | undefined {
   const { recorded, failure, isDropped } = facts;

@@ -13,14 +13,16 @@ type SortKey = (typeof sortKeys)[number];
 export type ProblemKind = (typeof problemKinds)[number];
 export type TaskSortKey = (typeof taskSortKeys)[number];
 
-/** Range of a number, infinite where a bound is absent. Excludes rollouts without the number. */
+/**
+ * Limits of a numeric field; a missing limit is infinite. Rollouts without the field do not match.
+ */
 export interface Range {
   readonly key: RangeKey;
   readonly least: number;
   readonly most: number;
 }
 
-/** Filter of rollouts; an absent field excludes nothing. */
+/** Filter for rollouts. A missing field matches all rollouts. */
 interface RolloutFilter {
   readonly batch?: string;
   readonly task?: string;
@@ -30,7 +32,7 @@ interface RolloutFilter {
   readonly ranges: readonly Range[];
   /** Kind of problem that the rollout has; `any` matches all kinds. */
   readonly problem?: ProblemKind | 'any';
-  /** Name of a tool that was called. */
+  /** Name of a tool that the rollout must have called. */
   readonly tool?: string;
   /** Substring of the prompt or the response, in any case. */
   readonly text?: string;
@@ -51,8 +53,8 @@ export interface TaskQuery extends PageQuery {
 export interface RolloutQuery extends RolloutFilter, PageQuery {
   readonly sort: SortKey;
   /**
-   * Rollouts whose first row has a larger id are ignored, so that pages stay consistent while a run
-   * continues.
+   * Largest row id that the pages include. Rollouts whose first row is newer are ignored, so pages
+   * stay consistent while a run continues.
    */
   readonly upTo: number;
 }
@@ -87,13 +89,13 @@ export function toQuery(given: Given): RolloutQuery {
   };
 }
 
-/** Name of a range in parameters, after `min` and `max`. */
+/** Returns the parameter name of a range without its prefix `min` or `max`. */
 function nameOf(key: RangeKey) {
   const name = key === 'policyVersion' ? 'version' : key;
   return `${name.slice(0, 1).toUpperCase()}${name.slice(1)}` as Capitalize<typeof name>;
 }
 
-/** True if the query requests every rollout in the order of the store or its reverse. */
+/** Returns true if the query matches every rollout and sorts by row id. */
 export const isEverything = (query: RolloutQuery): boolean =>
   needsNames(query) && [query.batch, query.task, query.run].every((value) => value === undefined);
 
@@ -111,6 +113,6 @@ export const needsNames = ({
   ranges.length === 0 &&
   [taskset, row, problem, tool, searched].every((value) => value === undefined);
 
-/** Key of a list, which is equal for all its pages. */
+/** Returns the cache key of the list for a query. All pages of a query have the same key. */
 export const listKey = ({ page: _page, size: _size, ...query }: RolloutQuery): string =>
   JSON.stringify(query);

@@ -6,7 +6,7 @@ import { newestRollouts, partNames, runsOf } from '../../diagnosis/index.js';
 /** Number of the newest rows to read, and time in ms until they are read again. */
 const [looked, againMs] = [128, 10_000];
 
-/** Metrics of a call that are parts of its reward. */
+/** Selects the metrics of a call that are parts of its reward. */
 export type RewardParts = (metrics: Metrics) => Metrics;
 
 export function rewardParts(reader: ExperienceReader): RewardParts {

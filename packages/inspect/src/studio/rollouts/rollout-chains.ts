@@ -1,4 +1,7 @@
-/** Linked lists of the model calls of each rollout, in the order of their steps. */
+/**
+ * Groups model calls by rollout, in one linked list per rollout. The calls of a list are ordered by
+ * their steps.
+ */
 import { integers, type Column } from './columns.js';
 
 interface CallNames {
@@ -27,13 +30,15 @@ export interface RolloutChains {
   remove(position: number): void;
   /** Position of the first call. */
   first(rollout: number): number;
-  /** Position of the call, if there is only one. */
+  /**
+   * Returns the position of the call if the rollout has exactly one; undefined if it has several.
+   */
   only(rollout: number): number | undefined;
   /** Positions of the calls, in order. */
   calls(rollout: number): readonly number[];
 }
 
-/** Marks the end of a chain; positions are stored plus one. */
+/** Value that marks the end of a list. All positions are stored plus one, so 0 is free for this. */
 const end = 0;
 
 export function createRolloutChains(names: CallNames): RolloutChains {
@@ -57,7 +62,7 @@ export function createRolloutChains(names: CallNames): RolloutChains {
     return hash ^ (hash >>> 13);
   };
 
-  /** Slot of the rollout of a call, or the free slot where the rollout belongs. */
+  /** Returns the slot of the rollout that a call belongs to, or the free slot for a new rollout. */
   const slotOf = (position: number): number => {
     const mask = slots.length - 1;
     let slot = hashOf(position) & mask;

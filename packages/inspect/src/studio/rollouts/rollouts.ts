@@ -57,8 +57,8 @@ export interface Rollouts {
 }
 
 /**
- * Opens the store for reading. The tokenizer is read with the first request for rollouts after it was
- * written.
+ * Opens the store for reading. The first request for rollouts loads the tokenizer; if there is none
+ * yet, later requests try again.
  * @throws BufferError when the database cannot be read
  */
 export function openRollouts({ database, modelFolder, logFile }: StorePlace): Rollouts {

@@ -36,12 +36,15 @@ function createColumns() {
     toolCalls: smallIntegers(),
     /** Names of the called tools, one per line. */
     tools: textColumn(),
-    /** Hundredths of a second after the first recorded call. */
+    /**
+     * Start and end of the row's model calls, in hundredths of a second since the first recorded
+     * call.
+     */
     start: integers(noTime),
     end: integers(noTime),
     problem: textColumn(),
     taskset: textColumn(),
-    /** Row of the task set; -1 if unknown. */
+    /** Row of the task in its task set; -1 if unknown. */
     row: integers(none),
     /** Latest train step that used the row; -1 if there is none. */
     trainStep: integers(none),
@@ -56,11 +59,13 @@ export interface RowIndex {
   size(): number;
   /** Number of calls of which all columns were read. */
   detailed(): number;
-  /** Increases whenever calls that were read before have changed or were deleted. */
+  /**
+   * Returns a counter that increases whenever calls that are in the index change or are deleted.
+   */
   revision(): number;
   /**
-   * Returns `done`, the number of calls in the store of which all columns were read, and `of` as
-   * given.
+   * Returns the progress of reading all fields. `done` is the number of calls in the store of which
+   * all fields were read; `of` is the argument.
    */
   progress(of: number): { readonly done: number; readonly of: number };
   /** Reads the names of all rows; concurrent callers share the work. */
@@ -72,8 +77,8 @@ export interface RowIndex {
 }
 
 /**
- * Numbers of rows per read. A read takes only a few milliseconds, so that other requests can run
- * between reads.
+ * Number of rows per read: for names, for other fields, and for uses by train steps. A read takes
+ * only a few milliseconds; other requests can run between reads.
  */
 const [namesAtOnce, headsAtOnce, usesAtOnce] = [2000, 32, 512];
 
@@ -112,7 +117,10 @@ export function createRowIndex(
     await markGone();
   };
 
-  /** Marks deleted rows. Rows are deleted oldest first, so only the oldest are checked. */
+  /**
+   * Marks rows that were deleted from the store. The store deletes the oldest rows first, so
+   * checking stops once all deletions are found.
+   */
   const markGone = async (): Promise<void> => {
     let position = 0;
     while (position < size && reader.count() < size - gone) {
@@ -184,8 +192,8 @@ const closedError = (): BufferError =>
   });
 
 /**
- * Stores the result of a train step, replacing the result of an earlier step. Keeps the earlier
- * advantage if the step computed none.
+ * Stores in the columns how a train step used a row, in place of an earlier use. If this step
+ * computed no advantage, the earlier advantage stays.
  */
 function note(columns: CallColumns, position: number | undefined, use: ExperienceUse): void {
   if (position === undefined) return;
@@ -242,8 +250,8 @@ function setTimes(columns: CallColumns, position: number, { times }: Call, origi
 }
 
 /**
- * Finds the position of an id. Ids increase; if there are no gaps, the position follows from the
- * id.
+ * Returns the position of the row with this id, or undefined if there is none. Ids are in ascending
+ * order. If no id is missing, the position follows from the id; otherwise a binary search finds it.
  */
 function findId({ id: ids }: CallColumns, size: number, id: number): number | undefined {
   const guess = id - (size === 0 ? 0 : ids.at(0));

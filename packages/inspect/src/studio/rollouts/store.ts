@@ -11,7 +11,7 @@ export interface RolloutStore {
   readonly reader: ExperienceReader;
   readonly index: RowIndex;
   readonly failures: Failures;
-  /** Loads the tokenizer once. */
+  /** Returns the tokenizer, which is loaded once; undefined while there is none. */
   tokenizer(): Promise<Tokenizer | undefined>;
   toolCalls(): Promise<ToolCallReader>;
   readonly rewardParts: RewardParts;

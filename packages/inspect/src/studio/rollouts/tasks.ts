@@ -16,9 +16,9 @@ const waitMs = 250;
  */
 const pauses = 20;
 
-/** Row of a task set, with its first and its latest visit. */
+/** Change of the reward of a task between its first and its latest visit. */
 interface TaskCourse {
-  /** Rollout that the question is read from. */
+  /** Rollout whose prompt is shown as the question. */
   readonly rollout: number;
   /** Number of explore steps with the task. */
   readonly times: number;
@@ -33,9 +33,9 @@ export interface TaskList {
 
 interface Known {
   readonly courses: readonly TaskCourse[];
-  /** State of the index when the courses were computed. */
+  /** Identifies the contents of the index from which the courses were computed. */
   readonly state: string;
-  /** Time before which the courses are not computed again. */
+  /** Time, on the clock of `performance.now()`, before which the courses are not computed again. */
   readonly until: number;
 }
 

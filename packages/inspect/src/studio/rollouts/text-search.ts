@@ -11,26 +11,27 @@ export interface TextSearch {
   readonly done: number;
   readonly of: number;
   /**
-   * Continues the search in the background as long as callers repeat this call; resolves when the
-   * search is done, or after `ms`.
+   * Starts or continues the search. Resolves when the search is complete, or after `ms`
+   * milliseconds, while the search continues in the background. The search stops if `run` is not
+   * called again for a few seconds.
    */
   run(ms: number): Promise<void>;
 }
 
 export interface TextSearchOptions {
   readonly reader: Pick<ExperienceReader, 'bytesOf'>;
-  /** Rollouts, in the order of the search. */
+  /** Rollouts to search, in this order. */
   readonly candidates: Uint32Array;
   /** Ids of the rows of a rollout. */
   readonly idsOf: (rollout: number) => readonly number[];
   readonly text: string;
-  /** Decodes tokens of records that contain no text. */
+  /** Returns the tokenizer that decodes records without text; undefined if there is none. */
   readonly tokenizer: () => Promise<Tokenizer | undefined>;
 }
 
 /** Time in ms after which the search lets other requests run. */
 const sliceMs = 8;
-/** Time in ms without a request after which a search stops. */
+/** Time in ms after the last call of `run` at which a search stops. */
 const patienceMs = 3000;
 
 export function textSearch(options: TextSearchOptions): TextSearch {
@@ -88,8 +89,8 @@ function matcher(text: string, tokenizer: Tokenizer | undefined): (bytes: Uint8A
 }
 
 /**
- * True if the record contains all its texts. Records of merged calls only contain the first prompt
- * and the last response.
+ * Returns true if the encoded record contains the texts of all its tokens. Records of merged calls
+ * do not: they only contain the first prompt and the last response.
  */
 const hasTexts = (bytes: Buffer): boolean =>
   bytes.includes('promptText') && bytes.includes('responseText') && !bytes.includes('spans');

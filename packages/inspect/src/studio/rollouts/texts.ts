@@ -5,7 +5,10 @@ import { askedText, textBlocks, type BlockKind } from '../interface/text-blocks.
 
 type Texts = Pick<Experience, 'tokens' | 'promptLength' | 'promptText' | 'responseText'>;
 
-/** Searchable text of an experience, in lower case. */
+/**
+ * Returns everything that a text search looks at, in lower case: the recorded texts and the decoded
+ * tokens.
+ */
 export function searchText(experience: Texts, tokenizer: Tokenizer | undefined): string {
   const { promptText = '', responseText = '', tokens } = experience;
   return `${promptText}\n${responseText}\n${textOf(tokens, tokenizer)}`.toLowerCase();
@@ -14,8 +17,9 @@ export function searchText(experience: Texts, tokenizer: Tokenizer | undefined):
 const longestAnswer = 100_000;
 
 /**
- * The user's question in the first call of a rollout. Prompts of later calls end with other texts,
- * such as tool results.
+ * Returns the user's question that a rollout began with. For the first call this is the user's last
+ * message; later calls end with other texts, such as tool results, so for them it is the first
+ * message.
  */
 export function askedIn(
   { eid, promptText, tokens, promptLength }: Texts & Pick<Experience, 'eid'>,
@@ -26,8 +30,10 @@ export function askedIn(
 }
 
 /**
- * Returns the response of a call: the recorded text, otherwise the decoded tokens without template
- * marks. Of merged calls, only the last one has a recorded text.
+ * Returns the response of a call: the recorded text if there is one, otherwise the decoded tokens
+ * without template marks. If a row contains merged calls, only the last of them has a recorded
+ * text.
+ * @param length maximum length, in characters
  * @param call index in `spansOf(experience)`. @default the last call
  */
 export function writtenBy(
@@ -68,7 +74,10 @@ export function spokenBy(
   return blocksOf(text, (kind) => kind === 'text').slice(0, length);
 }
 
-/** Answer of a rollout's last call: its text for the user, otherwise its whole response. */
+/**
+ * Returns the answer of a rollout's last call: the text for the user or, if that is empty, the
+ * whole response.
+ */
 export const answerOf = (
   experience: Experience,
   tokenizer: Tokenizer | undefined,

@@ -1,9 +1,10 @@
-/** Loads the tokenizer of a run, which may be written while the run is open. */
+/** Loads the tokenizer of a run. The run may write the tokenizer only after it was opened. */
 import { loadTokenizer, type Tokenizer } from '@trinity-rft/chat';
 
 /**
- * Returns a function that loads the tokenizer in a folder once, and returns it. While there is no
- * folder, each call looks for it again; concurrent calls share one attempt.
+ * Returns a function that loads the tokenizer from a folder, and keeps it. While there is no such
+ * folder, the function returns undefined, and each call searches again. Concurrent calls share one
+ * attempt.
  */
 export function tokenizerIn(
   find: () => Promise<string | undefined>,

@@ -3,7 +3,7 @@ import type { ExperienceHead } from '@trinity-rft/buffer';
 import { tokenTexts, toolCallParsers, type Tokenizer } from '@trinity-rft/chat';
 
 export interface ToolCall {
-  /** Name of the tool; undefined if the syntax of the call is unknown. */
+  /** Name of the tool; undefined if it cannot be read from the tokens after the mark. */
   readonly name: string | undefined;
   /** Response token at which the call begins. */
   readonly at: number;
@@ -13,17 +13,20 @@ export type ToolCallReader = (
   experience: Pick<ExperienceHead, 'tokens' | 'promptLength' | 'actionMask'>,
 ) => readonly ToolCall[];
 
-/** Opening marks of tool calls, from the parsers. */
+/** Marks that open tool calls in the formats of all parsers. */
 const marks = new Set(Object.values(toolCallParsers).flatMap(({ markers }) => markers.slice(0, 1)));
 /** Number of tokens after a mark that are searched for the name. */
 const searched = 64;
 const named =
   /<function=([^>\s]+)>|"name"\s*:\s*"([^"\\]+)"|^\s*([\w.-]+)\[ARGS\]|^\s*call:([\w.-]+)\{|^\s*\[([\w.-]+)\(/;
 
-/** Reader for records without a tokenizer. */
+/** Reader that finds no tool calls, for records without a tokenizer. */
 export const noToolCalls: ToolCallReader = () => [];
 
-/** Reader of tool calls; {@link noToolCalls} without a tokenizer. */
+/**
+ * Returns a function that finds the tool calls of an experience, or {@link noToolCalls} if there is
+ * no tokenizer.
+ */
 export function toolCallReader(tokenizer: Tokenizer | undefined): ToolCallReader {
   if (!tokenizer) return noToolCalls;
   const textOf = (ids: ArrayLike<number>): string =>

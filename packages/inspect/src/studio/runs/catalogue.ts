@@ -23,11 +23,14 @@ export interface Catalogue {
  */
 const lookMs = 700;
 /**
- * Number of reads after which folders are searched and ended runs are read again, because both
- * rarely change.
+ * A full poll happens once in this many polls. It searches folders for runs and reads ended runs
+ * again, both of which rarely change.
  */
 const allEveryLooks = 5;
-/** Time in ms without a change after which a run without a process is considered ended. */
+/**
+ * Time in ms after the last change after which a run that is not running is no longer read in every
+ * poll.
+ */
 const quietMs = 15_000;
 
 /**
@@ -46,8 +49,8 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
   const oneAtATime = createQueue();
 
   /**
-   * Finds the runs. Calls must not overlap: an older list of folders would drop a run that a newer
-   * list has.
+   * Updates the list of runs. Calls must not overlap: a call that lists folders earlier but ends
+   * later would remove runs that the other found.
    */
   const find = async (): Promise<void> => {
     const { places, left } =
@@ -73,7 +76,10 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
     return all.toSorted((a, b) => b.changedAt - a.changedAt);
   };
 
-  /** Current summaries of the latest runs; for ended runs, the last summary. */
+  /**
+   * Returns the summaries of the runs in `latest`. Reads only runs that may have changed; for the
+   * others, the last summary is returned.
+   */
   const recentSummaries = (): Promise<readonly RunSummary[]> =>
     Promise.all(
       latest.map(async (seen) =>

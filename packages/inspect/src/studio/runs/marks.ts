@@ -1,4 +1,7 @@
-/** Events of a run, placed on the axis of a role. */
+/**
+ * Collects the events of a run, such as checkpoints and restarts, with their positions on the x
+ * axis of a curve.
+ */
 import path from 'node:path';
 import { checkpointSteps } from '@trinity-rft/core/engine';
 import type { Mark, Marks } from '../interface/types.js';
@@ -26,7 +29,10 @@ interface Event {
 interface Looked {
   readonly lines: RoleLines;
   readonly metrics: MetricFile;
-  /** First line that uses the weights of a train step. */
+  /**
+   * Returns the first line that was computed with the weights of a train step, or with later
+   * weights.
+   */
   readonly lineOfTrainStep: (step: number) => number;
 }
 
@@ -64,9 +70,9 @@ export async function marksOf(
 }
 
 /**
- * Returns a function that finds the first line that has reached a train step. If there is none, it
- * returns `count`, or for `bench` the line of the highest step. Lines of `bench` are sorted first,
- * because checkpoints are evaluated in any order.
+ * Returns a function that finds the first line with at least the given train step. If there is no
+ * such line, the function returns `count`, or for `bench` the line with the highest step. Lines of
+ * `bench` are sorted first, because checkpoints may be evaluated in any order.
  */
 function firstLines(
   count: number,
@@ -86,7 +92,10 @@ const thinned = (events: readonly Event[]): readonly Event[] => {
   return every <= 1 ? events : events.filter((_, i) => i % every === 0);
 };
 
-/** Checkpoints on disk, and deleted checkpoints, which are known from their save times. */
+/**
+ * Returns the checkpoints on disk, and deleted ones. Deleted checkpoints are known from the metric
+ * that records how long saving took.
+ */
 async function checkpoints(
   folder: string,
   { metrics, lineOfTrainStep }: Looked,
@@ -138,10 +147,13 @@ async function evaluations({ lines, metrics, lineOfTrainStep }: Looked): Promise
   return events;
 }
 
-/** Number of bytes of a log that are read. */
+/** Number of bytes that are read from the end of a log. */
 const logShare = 1 << 20;
 
-/** Restarts: a process that continues a run writes a message to its log. */
+/**
+ * Returns the restarts of a run. They are known from the message that a resumed run writes to its
+ * log.
+ */
 async function restarts(
   folder: string,
   { lines, lineOfTrainStep }: Looked,

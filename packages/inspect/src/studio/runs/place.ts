@@ -67,7 +67,7 @@ async function placeOf(root: string, folder: string): Promise<RunPlace | undefin
   return { id: below === '' ? path.basename(folder) : below, folder, metricsFile, database };
 }
 
-/** True for the log folder of a server inside the folder of a run. */
+/** Returns true for the folder `serve` in the folder of a run, in which a server keeps its log. */
 async function isServer(folder: string): Promise<boolean> {
   if (path.basename(folder) !== 'serve') return false;
   const ofRun = ['stage_meta.json', 'monitor', 'buffer'];
@@ -75,8 +75,8 @@ async function isServer(folder: string): Promise<boolean> {
 }
 
 /**
- * Experience store of a run, the first by name. Ignores `experiences.db` of `trinity debug`, unless its folder is the
- * served folder.
+ * Returns the path of the run's experience store; of several stores, the first by name. Ignores
+ * `experiences.db` of `trinity debug`, unless the folder is the served folder itself.
  */
 async function databaseOf(root: string, folder: string): Promise<string | undefined> {
   const answers = path.join(folder, 'experiences.db');

@@ -64,7 +64,10 @@ export async function progressOf(
   };
 }
 
-/** Reward of the first task set of a run that only evaluates. */
+/**
+ * Returns the reward on the first evaluated set, for a run of mode `bench`; undefined for other
+ * runs.
+ */
 async function benchmarkOf(metrics: MetricFile): Promise<Column | undefined> {
   if (!metrics.roles.has('bench')) return undefined;
   const { metrics: all } = await metrics.seen(seenMs);
@@ -75,8 +78,8 @@ async function benchmarkOf(metrics: MetricFile): Promise<Column | undefined> {
 }
 
 /**
- * Latest value of the first evaluation set, whose name is in the settings. Finding the name in the
- * metrics would require parsing every line.
+ * Returns the latest mean reward on the first evaluation set. The name of the set comes from the
+ * settings, because finding it in the metrics would require parsing every line.
  */
 async function evaluationOf(
   metrics: MetricFile,
@@ -90,7 +93,10 @@ async function evaluationOf(
   return mean === undefined ? undefined : { metric, mean, low, high };
 }
 
-/** Completed passes of a trainer that reads a file; undefined for other trainers. */
+/**
+ * Returns how many times the trainer has passed over its data file; undefined for a trainer that
+ * does not read a file.
+ */
 function passesOf(metrics: MetricFile, epochs: Column | undefined): Passes | undefined {
   const passed = epochs && lastOf(epochs);
   const steps = lastStep(metrics, 'trainer', epochs);

@@ -5,7 +5,10 @@ import type { RunSettings } from '../interface/types.js';
 
 const fileOf = (folder: string): string => path.join(folder, 'settings.json');
 
-/** Possible paths of the file: the folder of a stage is inside the folder of its run. */
+/**
+ * Returns the paths at which the file may be. For the folder of a stage, it is in the folder of the
+ * run, one level up.
+ */
 export const settingsFiles = (folder: string): readonly string[] => [
   fileOf(folder),
   fileOf(path.dirname(folder)),

@@ -12,13 +12,13 @@ export interface RunState {
   readonly state: RunSummary['state'];
   readonly pid?: number;
   readonly failure?: string;
-  /** Time at which a file of the run was last written. */
+  /** Time of the last write to a file of the run, in ms since the epoch. */
   readonly changedAt: number;
 }
 
 /**
- * Maximum age in ms of the last write for which a run on other machines is considered live. Its
- * processes write at least this often while they work.
+ * Maximum time in ms since the last write for a run with processes on other machines to count as
+ * running. Working processes write at least this often.
  */
 const recentMs = 15_000;
 
@@ -48,8 +48,8 @@ export async function stateOf(folder: string, files: readonly string[]): Promise
 const filesOfRun = ['stage_meta.json', 'settings.json', 'run.lock'] as const;
 
 /**
- * Folder of the run to which a folder of a stage belongs. If neither the folder nor its parent has
- * the files of a run, the folder is considered the run.
+ * Returns the folder of the run to which the folder of a stage belongs. Returns the given folder if
+ * neither it nor its parent contains the files of a run.
  */
 export async function jobFolder(folder: string): Promise<string> {
   for (const place of [folder, path.dirname(folder)])
@@ -58,9 +58,10 @@ export async function jobFolder(folder: string): Promise<string> {
 }
 
 /**
- * State of the latest stage of a run that has ended. `stage_meta.json` has the number of completed
- * stages, and `settings.json` the stages that have begun. A run that was extended and then
- * interrupted may have completed all stages before, so the recorded end takes precedence.
+ * Returns the state of the latest stage of a run without a process. The stage is complete if
+ * `stage_meta.json` counts as many completed stages as `settings.json` lists stages that have
+ * begun. A recorded interruption takes precedence, because the interrupted continuation of a
+ * completed run leaves this count unchanged.
  */
 async function endOf(job: string): Promise<RunState['state']> {
   const text = await readFile(path.join(job, 'stage_meta.json'), 'utf8').catch(() => undefined);
@@ -72,8 +73,9 @@ async function endOf(job: string): Promise<RunState['state']> {
 }
 
 /**
- * Time of the last write. Empty files do not count, because reading a database creates an empty log
- * next to it.
+ * Returns the time of the last write to a file, in ms since the epoch; 0 if there is no such file.
+ * Also returns 0 for empty files, because opening a database for reading creates an empty log next
+ * to it.
  */
 const changedAt = (file: string): Promise<number> =>
   stat(file).then(

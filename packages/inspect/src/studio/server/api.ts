@@ -34,7 +34,10 @@ export interface Api {
 
 export type AddRoutes = (api: Api) => void;
 
-/** Additional routes from another package. They may do more than read files. */
+/**
+ * Routes that another package adds to the studio. Unlike those of this package, they may change
+ * something.
+ */
 export interface StudioPart {
   /** Descriptions of the part's routes for the OpenAPI document. */
   readonly routes: Routes;

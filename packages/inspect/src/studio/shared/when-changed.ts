@@ -4,8 +4,8 @@ import { stat } from 'node:fs/promises';
 const coarsestMs = 2000;
 
 /**
- * Caches the result of `work` until one of the files is written, created or deleted. Errors are not
- * cached.
+ * Returns a function that calls `work` and caches its result until one of the files is written,
+ * created or deleted. Errors are not cached.
  */
 export function whenChanged<T>(
   files: readonly string[],

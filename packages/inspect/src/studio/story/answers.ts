@@ -25,8 +25,8 @@ const comparable = (sets: readonly AnsweredSet[]) =>
     );
 
 /**
- * Returns the task with the largest gain, the task with the largest loss, and the median of the
- * other tasks.
+ * Returns the task with the largest gain, the task with the largest loss, and the one with the
+ * median change among the others.
  */
 export function answerPairs(sets: readonly AnsweredSet[]): readonly Pair[] {
   const compared = comparable(sets).toSorted((a, b) => b.gain - a.gain);

@@ -27,8 +27,8 @@ const rewardKind: ChartKind = {
 };
 
 /**
- * Kinds of charts in the order in which they are shown, after the evaluation. Of kinds with the
- * same name, only the first whose metrics the run has is shown.
+ * Kinds of charts, in the order in which they follow the chart of the evaluation. If several kinds
+ * have the same name, only the first one for which the run has metrics is shown.
  */
 const kinds: readonly ChartKind[] = [
   {

@@ -68,8 +68,8 @@ export async function storyOf(run: Run): Promise<Story> {
 }
 
 /**
- * Settings to show. If `forTasks` is true, only runs with tasks show the setting; if it is false,
- * only runs without tasks.
+ * Settings that the story shows. With `forTasks` true, a setting is shown only for runs with tasks;
+ * with false, only for runs without tasks.
  */
 const setup: readonly (readonly [name: string, key: string, forTasks?: boolean])[] = [
   ['model', 'model.model_path'],

@@ -9,7 +9,7 @@ import { auxiliaryName, positive } from '../task-args.js';
 import { assertSameVocabulary } from './same-vocabulary.js';
 
 /**
- * Schema of `workflow_args`. `teacher`: name or position of an auxiliary model. `temperature`:
+ * Schema of `workflow_args`. `teacher`: name or index of an auxiliary model. `temperature`:
  * temperature at which the teacher's log-probabilities are computed.
  */
 export const distillArgs = z.strictObject({
@@ -18,11 +18,11 @@ export const distillArgs = z.strictObject({
 });
 
 /**
- * Samples responses, and adds the teacher's log-probabilities, which the loss uses. The reward is
- * only reported. It is 0 if there is no reward function.
+ * Samples responses, and adds the teacher's log-probabilities of their tokens, which the loss uses.
+ * The reward is reported but not trained on; it is 0 if there is no reward function.
  *
- * Metrics: `kl_divergence`, the sum over the response tokens of log p(student) - log p(teacher),
- * and the parts of the reward.
+ * Metrics: the parts of the reward, and `kl_divergence`, the sum of log p(student) - log p(teacher)
+ * over the response tokens.
  */
 export class OnPolicyDistillWorkflow extends SimpleWorkflow {
   override async run(): Promise<readonly Experience[]> {
@@ -44,7 +44,7 @@ export class OnPolicyDistillWorkflow extends SimpleWorkflow {
     });
   }
 
-  /** Returns the reward of a response, with the parts of the reward. */
+  /** Returns the reward of a response, and the parts of which it is the sum. */
   protected async score(response: ChatResponse): Promise<Score> {
     return this.rewardFn
       ? scoreChoice(this.rewardFn, this.task, response)

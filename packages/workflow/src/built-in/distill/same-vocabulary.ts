@@ -1,12 +1,12 @@
-/** Checks that a teacher can score the tokens of a student. Equal ids must mean equal tokens. */
+/**
+ * Checks that a teacher and a student have the same vocabulary, so that the teacher can score the
+ * student's tokens.
+ */
 import { ConfigError } from '@trinity-rft/core';
 import type { Vocabulary } from '@trinity-rft/core/internal';
 import type { AgentModel } from '../../definition/types.js';
 
-/**
- * Pairs of vocabularies that have passed the check. They are cached, because the check compares
- * every token.
- */
+/** Cache of the pairs of vocabularies that have passed the check, which compares every token. */
 const compatible = new WeakMap<Vocabulary, WeakSet<Vocabulary>>();
 
 /**

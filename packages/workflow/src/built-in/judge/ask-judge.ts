@@ -1,6 +1,6 @@
 /**
- * Calls a judge model with a limited number of attempts and a deadline for each attempt. Returns
- * failures as data.
+ * Calls a judge model until its response can be parsed, with a limited number of attempts and a
+ * deadline for each attempt. Returns failures instead of throwing them.
  */
 import {
   ConfigError,
@@ -18,7 +18,10 @@ export interface JudgeQuestion<T> {
   readonly messages: readonly ChatMessage[];
   /** Parses a response of the judge. Returns undefined if the response cannot be parsed. */
   readonly parse: (answer: string) => T | undefined;
-  /** Expected format of the response, for the reminder: `a JSON object with the key "rating"`. */
+  /**
+   * Description of the expected format, such as `a JSON object with the key "rating"`. It is sent
+   * to the judge if a response cannot be parsed.
+   */
   readonly expected: string;
   /** Maximum number of calls. @default 2 */
   readonly attempts?: number;
@@ -28,11 +31,13 @@ export interface JudgeQuestion<T> {
   readonly temperature?: number;
   readonly maxTokens?: number;
   readonly clock: Clock;
-  /** Signal of the rollout. */
+  /** Signal that aborts when the rollout ends. */
   readonly signal: AbortSignal;
 }
 
-/** Value that the judge gave, or the message of the `failure`. */
+/**
+ * Result of calling a judge: its verdict as `value`, or the reason why there is none as `failure`.
+ */
 export interface Verdict<T> {
   readonly value: T | undefined;
   /** Number of calls made. */
@@ -41,8 +46,8 @@ export interface Verdict<T> {
 }
 
 /**
- * Calls the judge. If the judge fails, returns a verdict without a value. Rejects only if `signal`
- * aborts, or with a ConfigError.
+ * Calls the judge. Returns a verdict without a value if all attempts fail. Throws only if `signal`
+ * aborts, or if `chat` throws a ConfigError.
  */
 export async function askJudge<T>(question: JudgeQuestion<T>): Promise<Verdict<T>> {
   const { messages, parse, expected, attempts = 2, signal } = question;
@@ -69,7 +74,7 @@ export async function askJudge<T>(question: JudgeQuestion<T>): Promise<Verdict<T
 
 interface Answered {
   readonly text: string;
-  /** True if the response ended at the token limit, so that its content may not be the verdict. */
+  /** True if the response was cut off at the token limit. Its text is then not parsed. */
   readonly isCut: boolean;
 }
 
@@ -109,8 +114,8 @@ async function askOnce<T>(
 }
 
 /**
- * Returns false for failures that a retry would only repeat, such as a prompt that is too long or a
- * wrong key.
+ * Returns false for errors that would occur again in a retry, such as a prompt that is too long or
+ * a wrong key.
  */
 function isTransient(error: unknown): boolean {
   return !(error instanceof ModelError) || error.retryable || error.status >= 500;

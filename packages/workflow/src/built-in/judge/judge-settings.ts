@@ -1,4 +1,4 @@
-/** Reads the judge that `workflow_args` select, and the limits of its calls. */
+/** Returns the judge that `workflow_args` select, and calls it within the configured limits. */
 import { RewardError, type ChatMessage } from '@trinity-rft/core';
 import { auxiliaryModel } from '../../auxiliary/find-auxiliary-model.js';
 import type { AgentModel, WorkflowContext } from '../../definition/types.js';
@@ -7,19 +7,22 @@ import { readWorkflowArgs } from '../../definition/workflow-args.js';
 import { auxiliaryName, count, positive } from '../task-args.js';
 import { askJudge } from './ask-judge.js';
 
-/** Limits of a judge's calls: maximum number of calls, and maximum number of seconds per call. */
+/**
+ * Schema fields for the limits of a judge's calls: maximum number of calls, and maximum number of
+ * seconds per call.
+ */
 export const judgeLimits = {
   judge_attempts: count().default(2),
   judge_timeout: positive().default(60),
 };
 
 /**
- * Schema of `workflow_args`. `judge`: name or position of an auxiliary model. `judge_attempts`:
+ * Schema of `workflow_args`. `judge`: name or index of an auxiliary model. `judge_attempts`:
  * maximum number of calls. `judge_timeout`: maximum number of seconds per call.
  */
 export const judgeArgs = z.strictObject({ judge: auxiliaryName().default(0), ...judgeLimits });
 
-/** Arguments for a judge that is not an auxiliary model. */
+/** Schema of `workflow_args` for workflows whose judge is not an auxiliary model. */
 export const ownJudgeArgs = z.strictObject(judgeLimits);
 
 const ofAnyJudge = z.looseObject(judgeLimits);
@@ -31,8 +34,8 @@ export interface JudgeRequest<T> {
 }
 
 /**
- * Returns the auxiliary model that `workflow_args.judge` selects by name or position; by default
- * the first.
+ * Returns the auxiliary model that `workflow_args.judge` selects by name or index; by default the
+ * first one.
  * @throws ConfigError when there is no such model
  */
 export function judgeOf({ task, auxiliaryModels }: WorkflowContext): AgentModel {
@@ -40,9 +43,9 @@ export function judgeOf({ task, auxiliaryModels }: WorkflowContext): AgentModel 
 }
 
 /**
- * Calls the judge within the limits of `judge_attempts` (2) and `judge_timeout` (60 seconds).
- * @throws RewardError if the judge gives no verdict, because a judge that fails is not a reward of
- * 0
+ * Calls the judge with at most `judge_attempts` (default 2) calls of `judge_timeout` (default 60)
+ * seconds each.
+ * @throws RewardError if the judge gives no verdict, because a failure is not a reward of 0
  */
 export async function ask<T>(
   context: WorkflowContext,

@@ -1,9 +1,9 @@
-/** Parses responses of judges. Numbers must be valid, but may be inside other text. */
+/** Parses the responses of judges. There may be other text around the numbers. */
 
 /**
- * Returns n of the last `"rating": n` in the text, which need not be JSON. Those outside
- * parentheses take precedence. If there is none, returns n of the last `n/max`. Returns undefined
- * if there is neither, or if n is outside [min, max].
+ * Returns the rating in a judge's response: n of the last `"rating": n`, which need not be in valid
+ * JSON. Matches outside parentheses take precedence. If there is no match, n of the last `n/max` is
+ * the rating. Returns undefined if there is neither, or if n is outside [min, max].
  */
 export function parseRating(
   text: string,
@@ -26,9 +26,9 @@ const lastRating = (text: string): string | undefined =>
   ].at(-1)?.[1];
 
 /**
- * Returns the list of `count` scores between the last `[` and the last `]`. Ignores quotes, spaces
- * and one trailing comma. Returns undefined if the list has another length, or an entry that is not
- * a number from 0 to 1.
+ * Returns the numbers between the last `[` and the last `]`, as a list of `count` scores. Ignores
+ * quotes, spaces and one trailing comma. Returns undefined if the list has another length, or an
+ * entry that is not a number from 0 to 1.
  */
 export function parseScores(text: string, count: number): readonly number[] | undefined {
   const end = text.lastIndexOf(']');

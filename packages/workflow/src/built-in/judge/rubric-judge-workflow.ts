@@ -24,8 +24,9 @@ interface Criterion {
 const scale = { min: 1, max: 10 };
 
 /**
- * Lets a judge rate each answer. The reward is rating / 10. A rollout without a rating fails. The
- * `rubric` of a row is a list of `{ description, weight }`.
+ * Workflow in which a judge rates each answer from 1 to 10. The reward is rating / 10. If the judge
+ * gives no rating, the rollout fails. The column `rubric` of a row is a list of `{ description,
+ * weight }`.
  */
 export class RubricJudgeWorkflow extends SimpleWorkflow {
   override async run(): Promise<readonly Experience[]> {

@@ -1,6 +1,6 @@
 import type { ChatMessage, ChatResponse } from '@trinity-rft/core';
 
-/** Creates the prompt of RULER's judge, which requests one list with a score for each answer. */
+/** Creates the prompt for the judge of RULER, which requests a list with one score per answer. */
 export function rulerPrompt(
   question: string,
   responses: readonly ChatResponse[],

@@ -1,4 +1,4 @@
-/** RULER: a judge model compares all answers of a group and scores each. */
+/** RULER: a judge model compares all answers of a group, and gives each answer a score. */
 import type { ChatResponse, Experience, Metrics } from '@trinity-rft/core';
 import { createRewardFn } from '../../reward/index.js';
 import { requirePrompt } from '../../definition/require-prompt.js';
@@ -39,8 +39,8 @@ export class RulerWorkflow extends SimpleWorkflow {
 }
 
 /**
- * `math_ruler_workflow`: like `ruler_workflow`, with the additional metric `gold_reward`, the score
- * of the reward function.
+ * `math_ruler_workflow`: like `ruler_workflow`, with the additional metric `gold_reward`: the score
+ * by the reward function, for comparison.
  */
 export class MathRulerWorkflow extends RulerWorkflow {
   protected override async ownMetrics(response: ChatResponse): Promise<Metrics> {

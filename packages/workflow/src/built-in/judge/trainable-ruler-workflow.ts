@@ -19,15 +19,17 @@ export const trainableRulerArgs = z.strictObject({
   ground_truth_ratio: z.number(shareError).min(0, shareError).max(1, shareError).default(0.2),
 });
 
-/** Range of `math_reward`, which is scaled to [0, 1]. */
+/** Range of the rewards of `math_reward`, from which they are scaled to [0, 1]. */
 const goldRange = { min: -0.1, width: 1.2 };
 
 /**
- * For a share of the tasks (`workflow_args.ground_truth_ratio`, default 0.2), the reward function
- * (default `math_reward`) scores the answers. For these tasks, as many verdicts as answers are
- * sampled. The verdicts are trained on as a separate group, whose task id ends in `-ruler`. The
- * reward of a verdict is 1 - mean(|score - gold|), or 0 for an invalid list. For the other tasks,
- * the model gives one verdict, whose scores are the rewards of the answers.
+ * RULER in which the trained model is also the judge. For a random share of the tasks
+ * (`workflow_args.ground_truth_ratio`, default 0.2), the reward function (default `math_reward`)
+ * scores the answers, and the model learns to judge: as many verdicts as answers are sampled, and
+ * trained on as a separate group, whose task id ends in `-ruler`. The reward of a verdict is 1 -
+ * mean(|score - gold|), where gold is the score by the reward function, scaled to [0, 1], or 0 for
+ * an invalid list. For the other tasks, the model gives one verdict, whose scores are the rewards
+ * of the answers.
  */
 export class MathTrainableRulerWorkflow extends SimpleWorkflow {
   override async run(): Promise<readonly Experience[]> {

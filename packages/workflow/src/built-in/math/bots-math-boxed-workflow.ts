@@ -9,8 +9,8 @@ const messagesSchema = z.array(
 );
 
 /**
- * Sends a prompt that is a list of messages unchanged, and a string prompt like
- * `math_boxed_workflow`. A system prompt of the format replaces that of the list.
+ * Sends a prompt that is a list of messages without changes, and a string prompt like
+ * `math_boxed_workflow`. A system prompt from the task set's format replaces the one in the list.
  */
 export class BotsMathBoxedWorkflow extends MathBoxedWorkflow {
   protected override messages(): readonly ChatMessage[] {

@@ -1,4 +1,4 @@
-/** `math_boxed_workflow`: the simple workflow with the answer in `\boxed{}`. */
+/** `math_boxed_workflow`: `simple_workflow` for math problems whose answer is in `\boxed{}`. */
 import { ModelError, type ChatMessage, type ChatResponse, type RewardFn } from '@trinity-rft/core';
 import { createRewardFn } from '../../reward/index.js';
 import { z } from 'zod';
@@ -13,8 +13,8 @@ const thinkPrompt =
 
 /**
  * Schema of `workflow_args`. `use_base`: true to send the prompt as plain text without the chat
- * template, for a base model. `with_think`: true to request thoughts and reward them.
- * `format_score_coef`: argument of the default reward function.
+ * template, for a base model. `with_think`: true to request a thought in `<think>` tags, and reward
+ * it. `format_score_coef`: argument of the default reward function.
  */
 export const boxedArgs = z.strictObject({
   use_base: trueOrFalse().default(false),
@@ -43,7 +43,7 @@ export class MathBoxedWorkflow extends SimpleWorkflow {
     return this.#args().use_base ? this.#continueText() : super.respond();
   }
 
-  /** Samples completions of the conversation, which is sent as plain text. */
+  /** Sends the conversation as plain text, and samples continuations of this text. */
   async #continueText(): Promise<readonly ChatResponse[]> {
     const { choices } = await this.model.openaiClient().completions.create(
       {
@@ -89,8 +89,8 @@ const headings: Readonly<Record<ChatMessage['role'], string>> = {
 };
 
 /**
- * Writes messages as a plain prompt that the model continues as the assistant. The layout is that
- * of Trinity-RFT's `math_boxed_workflow` with `use_base`.
+ * Formats messages as a plain-text prompt that the model continues in the role of the assistant.
+ * The layout is that of Trinity-RFT's `math_boxed_workflow` with `use_base`.
  */
 function plainText(messages: readonly ChatMessage[]): string {
   const turns = messages.map(

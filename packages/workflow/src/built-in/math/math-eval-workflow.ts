@@ -1,5 +1,5 @@
 /**
- * `math_eval_workflow`: the simple workflow with the prompt and the grader of Qwen2.5-Math's
+ * `math_eval_workflow`: `simple_workflow` with the prompt and the grader of Qwen2.5-Math's
  * evaluation.
  */
 import type { RewardFn, Task } from '@trinity-rft/core';
@@ -18,10 +18,11 @@ export const mathEvalArgs = z.strictObject({
 });
 
 /**
- * Reads the problem from `question` of the row, otherwise from `format.prompt_key`. The default
- * reward function is `math_eval_reward`, with `workflow_args.checker`: `math` (default), or
- * `trinity` to reproduce scores of Trinity-RFT. Uses the sampling settings of `rollout_args`,
- * whereas Trinity-RFT always uses temperature 0.6 and top_p 0.8.
+ * Solves math problems for an evaluation. Reads the problem from the column `question`, otherwise
+ * from `format.prompt_key`. The default reward function is `math_eval_reward`, with
+ * `workflow_args.checker`: `math` (default), or `trinity` to reproduce scores of Trinity-RFT. Uses
+ * the sampling settings of `rollout_args`, whereas Trinity-RFT always uses temperature 0.6 and
+ * top_p 0.8.
  */
 export class MathEvalWorkflow extends SimpleWorkflow {
   protected override prompt(): string | undefined {

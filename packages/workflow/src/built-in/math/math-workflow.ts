@@ -1,6 +1,6 @@
 /**
- * `math_workflow`: the simple workflow with a default prompt for reasoning and a default math
- * reward.
+ * `math_workflow`: `simple_workflow` with a default prompt for reasoning and a default reward for
+ * math.
  */
 import type { RewardFn } from '@trinity-rft/core';
 import { createRewardFn } from '../../reward/index.js';

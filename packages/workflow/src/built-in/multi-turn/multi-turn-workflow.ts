@@ -10,8 +10,8 @@ import { chatOptions } from '../task-args.js';
 import { Workflow } from '../../definition/workflow-class.js';
 
 /**
- * Keeps the messages of one conversation. A subclass that overrides `reset` must call
- * `super.reset(task)`, which starts a new conversation.
+ * Base class of workflows that keep the messages of one conversation. `reset` starts a new
+ * conversation; a subclass that overrides it must call `super.reset(task)`.
  */
 export abstract class MultiTurnWorkflow extends Workflow {
   #messages: ChatMessage[] = [];
@@ -21,14 +21,17 @@ export abstract class MultiTurnWorkflow extends Workflow {
     return this.#messages;
   }
 
-  /** Adds messages without calling the model, such as a system prompt or a tool result. */
+  /**
+   * Adds messages to the conversation without calling the model, such as a system prompt or a tool
+   * result.
+   */
   protected tell(...messages: readonly ChatMessage[]): void {
     this.#messages.push(...messages);
   }
 
   /**
-   * Adds `content` as a user message, calls the model, and adds and returns its response. `options`
-   * take precedence over the task's `rollout_args`.
+   * Adds `content` as a user message, calls the model, adds its response to the conversation, and
+   * returns it. `options` take precedence over the task's `rollout_args`.
    */
   protected async ask(
     content: string,

@@ -1,4 +1,4 @@
-/** Base class of workflows in which all steps receive one final reward. */
+/** Base class of workflows in which all steps receive the final reward of the rollout. */
 import { type Experience, withFields } from '@trinity-rft/core';
 import { readWorkflowArgs } from '../../definition/workflow-args.js';
 import { MultiTurnWorkflow } from './multi-turn-workflow.js';

@@ -5,9 +5,9 @@ import { MultiTurnWorkflow } from './multi-turn-workflow.js';
 import { eachStep, stepArgs } from './steps.js';
 
 /**
- * Calls `step` until the rollout ends (see `eachStep`). After each step, the calls that were
- * recorded during the step receive the result of `reward`. Their `eid.step` is the number of the
- * step.
+ * Calls `step` until the rollout ends (see `eachStep`). After each step, calls `reward`, whose
+ * result is the reward of the model calls that were recorded during the step. Their `eid.step` is
+ * the number of the step.
  */
 export abstract class StepWiseRewardWorkflow extends MultiTurnWorkflow {
   /** Performs step `stepNum`, counted from 0. Returns false after the last step. */

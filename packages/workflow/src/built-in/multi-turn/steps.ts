@@ -1,9 +1,12 @@
-/** Performs rollouts step by step. Each step may call the model several times. */
+/** Runs rollouts that consist of steps. Each step may call the model several times. */
 import { type Experience, withFields } from '@trinity-rft/core';
 import { z } from 'zod';
 import { count } from '../task-args.js';
 
-/** Arguments that step-based workflows read. A subclass may have further arguments. */
+/**
+ * Schema of the `workflow_args` that step-based workflows read. A subclass may have further
+ * arguments.
+ */
 export const stepArgs = z.looseObject({ max_step_num: count().default(100) });
 
 export interface Steps {
@@ -21,8 +24,9 @@ export interface StepExperiences {
 }
 
 /**
- * Yields the experiences of each step. Ends after the last step, after `maxStepNum` steps, or after
- * a truncated response, because further steps would then be meaningless.
+ * Calls `step` repeatedly, and yields the experiences of each step. Ends after the last step, after
+ * `maxStepNum` steps, or after a step with a truncated response, because later steps would continue
+ * from an incomplete response.
  */
 export async function* eachStep({
   maxStepNum,

@@ -1,6 +1,7 @@
 /**
- * `agentscope_react_workflow` and its variants: the ReAct agent of this package. The agent answers
- * by calling a tool, like AgentScope's agent, or with text, like the agent of AgentScope 0.
+ * `agentscope_react_workflow` and its variants: workflows of AgentScope, with the ReAct agent of
+ * this package. The agent gives its answer by calling a tool, like AgentScope's agent, or as text,
+ * like the agent of AgentScope 0.
  */
 import { WorkflowError } from '@trinity-rft/core';
 import { z } from 'zod';
@@ -15,7 +16,9 @@ with the final answer inside \\boxed{} as its result.`;
 const textPrompt =
   'You are an agent that solves math problems step by step, with tools. Give the final answer inside \\boxed{}.';
 
-/** Tool with the name and the argument of AgentScope's tool for structured answers. */
+/**
+ * Tool by which the agent gives its answer, with the name and the argument of AgentScope's tool.
+ */
 const generateResponse: Tool = {
   definition: {
     type: 'function',
@@ -43,14 +46,17 @@ export const agentscopeReactArgs = reactArgs.extend({
 });
 
 /**
- * Executes the agent, by default without tools. The default reward function is `math_boxed_reward`.
+ * Runs the agent, by default without tools other than `generate_response`. The default reward
+ * function is `math_boxed_reward`.
  */
 export const runAgentscopeReact = (
   context: WorkflowContext,
   args: z.output<typeof agentscopeReactArgs>,
 ): Promise<WorkflowOutput> => answered(context, args, { ...boxed, systemPrompt });
 
-/** Executes the agent with a calculator. Trinity-RFT's workflow executes Python instead. */
+/**
+ * Runs the agent with a calculator. In Trinity-RFT's workflow, the tool executes Python instead.
+ */
 export const runAgentscopeMath = (
   context: WorkflowContext,
   args: z.output<typeof reactArgs>,
@@ -60,7 +66,8 @@ export const runAgentscopeMath = (
 export const agentscopeV0Args = reactArgs.extend({ max_turns: count().default(5) });
 
 /**
- * Executes an agent that answers with text instead of a tool call, like the agents of AgentScope 0.
+ * Runs an agent that gives its answer as text instead of calling a tool, like the agents of
+ * AgentScope 0.
  */
 export const runAgentscopeV0Math = (
   context: WorkflowContext,

@@ -57,7 +57,9 @@ function calculatorError(what: string): WorkflowError {
   return new WorkflowError(`The calculator cannot evaluate this: ${what}.`, { code: 'CALCULATOR' });
 }
 
-/** Tool `calculator({ expression })`: returns the value with at most 12 significant digits. */
+/**
+ * Tool `calculator({ expression })`, which returns the value with at most 12 significant digits.
+ */
 export const calculatorTool: Tool = {
   definition: {
     type: 'function',

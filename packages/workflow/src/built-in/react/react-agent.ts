@@ -9,8 +9,8 @@ export interface ReactAgentOptions {
   readonly maxTurns: number;
   readonly systemPrompt?: string;
   /**
-   * Tool that the agent calls to give its answer. The tool's result is the answer.
-   * @default no tool: the agent answers in plain text
+   * Tool that the agent calls to give its answer, which is the result of the tool.
+   * @default undefined: the agent answers with text
    */
   readonly answerTool?: Tool;
   readonly signal?: AbortSignal;
@@ -21,17 +21,18 @@ export interface ReactAnswer {
   readonly turns: number;
   readonly toolCalls: number;
   readonly toolErrors: number;
-  /** True if the agent still called tools in its last allowed turn. */
+  /** True if the agent used all `maxTurns` calls of the model and called tools in the last one. */
   readonly outOfTurns: boolean;
-  /** Number of messages in the conversation, including the last answer. */
+  /** Number of messages in the conversation, including the agent's answer. */
   readonly memoryLength: number;
 }
 
 type Message = OpenAI.ChatCompletionMessageParam;
 
 /**
- * Calls the model until it answers without a tool call (or by `answerTool`), at most `maxTurns`
- * times. Can also be used outside of training.
+ * Calls the model, and the tools that it requests, until it answers: by `answerTool` if there is
+ * one, or without a tool call. Ends after `maxTurns` calls of the model. Can also be used outside
+ * of training.
  */
 export async function runReactAgent(
   question: string,

@@ -15,7 +15,7 @@ import { calculatorTool } from './calculator.js';
 import { runReactAgent, type ReactAnswer } from './react-agent.js';
 import type { Tool } from './tool.js';
 
-/** Tools that can be named in `workflow_args.tools`. */
+/** Tools by their name in `workflow_args.tools`. */
 const builtInTools = { calculator: calculatorTool } as const satisfies Record<string, Tool>;
 
 type ToolName = keyof typeof builtInTools;
@@ -23,8 +23,8 @@ type ToolName = keyof typeof builtInTools;
 const toolNames = Object.keys(builtInTools) as [ToolName, ...ToolName[]];
 
 /**
- * Schema of `workflow_args`. `tools`: names of tools. `max_turns`: maximum number of model calls
- * per rollout.
+ * Schema of `workflow_args`. `tools`: names of the agent's tools. `max_turns`: maximum number of
+ * model calls per rollout.
  */
 export const reactArgs = z.strictObject({
   tools: z
@@ -36,7 +36,7 @@ export const reactArgs = z.strictObject({
   max_turns: count().default(10),
 });
 
-/** Settings for tasks that do not set these values. */
+/** Settings of the agent that apply if `workflow_args` or the task do not set them. */
 export interface ReactDefaults {
   /** Names of tools. */
   readonly tools: readonly ToolName[];
@@ -46,7 +46,7 @@ export interface ReactDefaults {
 }
 
 /**
- * Executes the agent on a task, and scores its answer.
+ * Runs the agent on a task, and scores its answer.
  * @throws TaskError if the row has no prompt; RewardError if the answer cannot be scored
  */
 export async function answerTask(

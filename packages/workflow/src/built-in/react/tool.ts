@@ -4,7 +4,10 @@ import { inToolSpan, noteFailure } from '@trinity-rft/monitor/internal';
 
 export interface Tool {
   readonly definition: ToolDefinition;
-  /** Executes the tool with the parsed arguments. Exceptions are reported to the model as text. */
+  /**
+   * Executes the tool with the parsed arguments. If it throws, the error message is the result that
+   * the model gets.
+   */
   call(args: Readonly<Record<string, unknown>>): string | Promise<string>;
 }
 
@@ -14,8 +17,8 @@ export interface ToolOutcome {
 }
 
 /**
- * Calls the tool `name` with the JSON that a model wrote. Unknown tools, invalid JSON and
- * exceptions are reported to the model as text.
+ * Calls the tool `name` with the JSON arguments that a model wrote. If the tool is unknown, the
+ * JSON is invalid or the tool throws, the error message is the result that the model gets.
  */
 export const callTool = (
   tools: readonly Tool[],

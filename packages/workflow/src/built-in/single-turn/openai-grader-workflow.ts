@@ -73,10 +73,10 @@ interface Row {
 }
 
 /**
- * Sends `messages` and `tools` of the row, and scores the answer with `workflow_args.grader`, whose
- * `item` is the row. A grader that calls a model uses the auxiliary model of that name. Rollouts
- * are scored one by one. If the grader fails for one answer, only this rollout fails, not its
- * group.
+ * Sends the columns `messages` and `tools` of the row, and scores the answer with
+ * `workflow_args.grader`, which reads the row as `item`. If a grader calls a model, the auxiliary
+ * model of that name is called. If the grader fails for one answer, only this rollout fails, not
+ * its group.
  */
 export class OpenaiGraderWorkflow extends SimpleWorkflow {
   static override readonly canRepeat = false;

@@ -17,8 +17,8 @@ import { noteFailedRollouts } from '../../definition/partial-group-error.js';
 import { Workflow } from '../../definition/workflow-class.js';
 
 /**
- * Samples one response to the task's prompt for each rollout, and scores each response. One request
- * samples the responses of all rollouts of a group.
+ * Samples one response to the task's prompt for each rollout, and scores each response. A single
+ * request samples the responses for all rollouts of a group.
  */
 export class SimpleWorkflow extends Workflow {
   static override readonly canReset: boolean = true;
@@ -34,9 +34,9 @@ export class SimpleWorkflow extends Workflow {
   }
 
   /**
-   * Creates the experience of each response of the group. If `create` rejects for some responses,
-   * they are omitted, and their rollouts are repeated.
-   * @throws the first error of `create`, if it rejects for all responses
+   * Calls `create` for each response of the group, and returns the experiences. If `create` rejects
+   * for some responses, the result lacks them, and the explorer repeats their rollouts.
+   * @throws the error of the first response, if `create` rejects for all responses
    */
   protected async eachOf(
     responses: readonly ChatResponse[],
@@ -65,7 +65,7 @@ export class SimpleWorkflow extends Workflow {
     });
   }
 
-  /** Creates the experience for rollout `index` of the group from its response. */
+  /** Creates the experience for rollout `index` of the group from its response and its score. */
   protected experienceOf(
     response: ChatResponse,
     index: number,
@@ -85,7 +85,10 @@ export class SimpleWorkflow extends Workflow {
     return this.conversation(this.systemPrompt(), [{ role: 'user', content: prompt }]);
   }
 
-  /** Adds a system prompt and the beginning of the reply, `format.reply_prefix`, to messages. */
+  /**
+   * Returns the messages with a system prompt before them, and the beginning of the response
+   * (`format.reply_prefix`) after them, if these are set.
+   */
   protected conversation(
     system: string | undefined,
     messages: readonly ChatMessage[],
@@ -102,7 +105,7 @@ export class SimpleWorkflow extends Workflow {
     return taskPrompt(this.task);
   }
 
-  /** Returns the system prompt in the row, otherwise the system prompt of the task set. */
+  /** Returns the system prompt in the row; if there is none, that of the task set. */
   protected systemPrompt(): string | undefined {
     return taskSystemPrompt(this.task);
   }

@@ -1,4 +1,7 @@
-/** `tool_call_workflow`: scores the tool calls with which the model continues a conversation. */
+/**
+ * `tool_call_workflow`: the model continues a conversation, and the tool calls in its response are
+ * scored.
+ */
 import {
   taskTruth,
   type ChatMessage,
@@ -18,8 +21,8 @@ declares:
 /**
  * Reads rows of Tool-N1 (arXiv:2505.00024): `tools` (function declarations), `conversations`
  * ([{from, value}]), `raw_system`, `answer` (the expected calls). Lists may be JSON strings. The
- * default reward function is `tool_call_reward`. The prompt lists the tools in the format that this
- * reward expects, whichever tool-call format the model's chat template has.
+ * default reward function is `tool_call_reward`. The prompt describes the tools and the format of
+ * calls that this reward expects, even if the model's chat template has another format for calls.
  */
 export class ToolCallWorkflow extends SimpleWorkflow {
   protected override messages(): readonly ChatMessage[] {
@@ -41,7 +44,7 @@ export class ToolCallWorkflow extends SimpleWorkflow {
 
 /**
  * Checks the row of a task.
- * @throws TaskError if the row cannot be read, or its answers could not be scored
+ * @throws TaskError if the row is not valid, or answers to it could not be scored
  */
 export function checkToolCallRow(task: Task): void {
   listIn(task, 'tools');

@@ -1,6 +1,6 @@
 /**
- * Creates math checkers, which compare answers within a deadline. A thread makes the comparisons,
- * and is terminated if a comparison takes too long.
+ * Creates math checkers, which compare answers with a time limit. Comparisons are made in a worker
+ * thread, which is terminated if one takes too long.
  */
 import { ConfigError } from '@trinity-rft/core';
 import { maxAnswerLength as defaultMaxLength } from '../math/check.js';

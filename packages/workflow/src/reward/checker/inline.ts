@@ -1,11 +1,14 @@
-/** Makes the comparisons that are cheaper than a message to another thread. */
+/**
+ * Decides comparisons on the calling thread if that is cheaper than sending a message to another
+ * thread.
+ */
 import { extractAnswer, extractTruth, sameMath } from '../math/check.js';
 import { boxedAnswer } from '../math/marks.js';
 import type { MathPair } from './rules.js';
 
 /**
- * Maximum number of characters of a text that is compared on the calling thread. Finding the answer
- * in a text of this length takes a few milliseconds at most.
+ * Maximum length, in characters, of the texts that are compared on the calling thread. Finding the
+ * answer in a text of this length takes at most a few milliseconds.
  */
 const longestText = 1_024;
 
@@ -16,8 +19,8 @@ const plainNumber = /^[+-]?\d{1,15}(?:\.\d{1,15})?$/;
 type Undecided = Pick<MathPair, 'response' | 'truth'>;
 
 /**
- * Decides pairs of short texts if the answers are equal texts or plain numbers, or if the response
- * has no answer. Otherwise returns the pair that the thread must compare.
+ * Decides a comparison if both texts are short, and the answers are equal as text, both are plain
+ * numbers, or the response has no answer. Otherwise returns what the worker thread must compare.
  */
 export function decideInline(pair: MathPair): boolean | MathPair {
   const { rule, response, truth } = pair;
@@ -31,8 +34,8 @@ export function decideInline(pair: MathPair): boolean | MathPair {
 }
 
 /**
- * Returns the answers in both texts. Returns `none` for a response without an answer, and undefined
- * for rules that find answers in another way.
+ * Returns the answers that the response and the reference contain. Returns `none` if the response
+ * has no answer, and undefined for rules that do not extract answers in this way.
  */
 function answersOf({ rule, response, truth }: MathPair): Undecided | 'none' | undefined {
   if (rule === 'same') return { response, truth };

@@ -1,6 +1,6 @@
 /**
- * Rules that decide if an answer is correct: rules of this package, text rules of Trinity-RFT, and
- * regular expressions.
+ * Rules that decide whether an answer is correct: those of this package, text comparisons of
+ * Trinity-RFT, and regular expressions.
  */
 import { checkBoxedAnswer, checkMathAnswer, sameMath } from '../math/check.js';
 import { computeScoreV0 } from '../original/boxed.js';
@@ -10,20 +10,20 @@ import { naiveDapoScore } from '../original/naive-dapo.js';
 /** Returns true for a correct response. Answers longer than `limit` are compared as plain text. */
 type Rule = (response: string, truth: string, limit: number) => boolean;
 
-/** Rules by the names that {@link MathPair} uses. */
+/** Rules by name, see {@link MathPair.rule}. */
 export const rules = {
-  /** {@link checkMathAnswer} */
+  /** Compares by {@link checkMathAnswer}. */
   answer: checkMathAnswer,
-  /** {@link checkBoxedAnswer} */
+  /** Compares by {@link checkBoxedAnswer}. */
   boxed: checkBoxedAnswer,
-  /** {@link sameMath}, for texts that are just answers. */
+  /** Compares by {@link sameMath}. Both texts must be bare answers, without other text. */
   same: sameMath,
-  /** {@link computeScoreV0} */
+  /** Compares by {@link computeScoreV0}. */
   trinity_boxed: (response, truth) => computeScoreV0(response, truth) === 1,
   trinity_eval: verifyMathAnswer,
-  /** {@link naiveDapoScore} */
+  /** Compares by {@link naiveDapoScore}. */
   trinity_dapo: (response, truth) => naiveDapoScore(response, truth) === 1,
-  /** Searches the response for the regular expression `truth`. */
+  /** Searches the response for a match of `truth`, which is a regular expression. */
   pattern: (response, truth) => new RegExp(truth).test(response),
 } as const satisfies Readonly<Record<string, Rule>>;
 

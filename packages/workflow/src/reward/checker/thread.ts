@@ -1,4 +1,4 @@
-/** Starts the thread that compares answers, for the checker that owns it. */
+/** Starts the worker thread in which answers are compared. */
 import { RewardError } from '@trinity-rft/core';
 import { reviveError, type ErrorRecord } from '@trinity-rft/core/store';
 import { startThread, type Link } from '@trinity-rft/core/worker-link';
@@ -15,8 +15,8 @@ export interface CompareOptions {
 }
 
 /**
- * Memory limits in MB. Comparing answers of limited length takes a fraction of this memory. A
- * thread that needs more is terminated, but the process is not.
+ * Memory limits of the thread in MB, much more than comparing answers of limited length takes. If
+ * the thread exceeds them, only the thread is terminated, not the process.
  */
 const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 };
 

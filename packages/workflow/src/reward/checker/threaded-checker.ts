@@ -14,20 +14,20 @@ import { decideInline } from './inline.js';
 import type { MathPair } from './rules.js';
 import { startCompareThread, type CompareMethods } from './thread.js';
 
-/** A comparison that has no verdict yet. Its caller may no longer wait for the verdict. */
+/** A comparison that has no verdict yet. Its caller may have stopped waiting for it. */
 interface Comparison {
   readonly pair: MathPair;
   settle(outcome: MathVerdict | Error): void;
 }
 
 /**
- * Number of timer ticks per deadline. Time during which the process is suspended counts as only one
- * tick.
+ * Number of timer ticks per deadline. The age of a comparison is measured in ticks, so that time
+ * during which the process is suspended counts as at most one tick.
  */
 const checksPerDeadline = 4;
-/** Maximum time between two ticks, in milliseconds. */
+/** Maximum interval of the timer, in milliseconds. */
 const longestTickMs = 1_000;
-/** Maximum number of milliseconds for the start of a thread. */
+/** Time limit for the start of a thread, in milliseconds. */
 const startMs = 30_000;
 
 export class ThreadedChecker implements MathChecker {
@@ -45,7 +45,7 @@ export class ThreadedChecker implements MathChecker {
   #timer: NodeJS.Timeout | undefined;
   /**
    * Comparison that was in progress at the last tick; undefined while the thread starts. `#age` is
-   * the number of ticks since this comparison, or the start of the thread, was first seen.
+   * the number of ticks since it, or the start of the thread, was first seen.
    */
   #watched: Comparison | undefined;
   #age = 0;

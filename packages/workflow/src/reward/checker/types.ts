@@ -1,15 +1,15 @@
-/** Interface of a math checker, and its verdicts. */
+/** Interface of math checkers, and their verdicts. */
 import type { MathPair } from './rules.js';
 
 /**
- * Reason why a comparison was given up. `deadline`: the comparison took too long. `failed`: the
- * comparison threw, or ended its thread, for example because it ran out of memory.
+ * Reason why a comparison has no result. `deadline`: it took too long. `failed`: it threw an error
+ * or terminated its thread, for example because it ran out of memory.
  */
 export type GiveUpReason = 'deadline' | 'failed';
 
 /**
- * Verdict of a comparison. An answer that could not be compared is considered unequal, with a
- * reason, because an answer from a model must not end a training run.
+ * Verdict of a comparison. An answer that could not be compared counts as unequal, and `reason` is
+ * set, because no answer of a model may end a training run.
  */
 export interface MathVerdict {
   readonly equal: boolean;
@@ -17,7 +17,10 @@ export interface MathVerdict {
   readonly reason?: GiveUpReason;
 }
 
-/** A comparison that was given up. Excludes the texts, because they may be private. */
+/**
+ * Report of a comparison that was given up. It does not contain the texts, because they may be
+ * private.
+ */
 export interface GivenUp {
   readonly reason: GiveUpReason;
   readonly deadlineMs: number;
@@ -26,14 +29,14 @@ export interface GivenUp {
 
 export interface MathCheckerOptions {
   /**
-   * Maximum number of milliseconds for one comparison: above 0 and at most an hour. An overrun may
-   * be detected up to a quarter of this time later. Time during which the process is suspended (a
+   * Time limit of one comparison, in milliseconds: above 0 and at most an hour. Exceeding it may be
+   * detected up to a quarter of this time later. Time during which the process is suspended (a
    * laptop that sleeps, a stopped job) does not count.
    * @default 2_000
    */
   readonly deadlineMs?: number;
   /**
-   * Maximum number of characters of an answer; longer answers are compared as plain text.
+   * Maximum length of an answer in characters. Longer answers are compared as plain text.
    * @default 1_000
    */
   readonly maxAnswerLength?: number;
@@ -41,21 +44,22 @@ export interface MathCheckerOptions {
 
 export interface MathChecker {
   /**
-   * Compares one pair. Cheap comparisons are made on the calling thread. Other comparisons queue
-   * for a thread that all callers share. The thread is started when it is first needed.
+   * Compares a response with a reference answer. Cheap comparisons are made on the calling thread.
+   * Other comparisons wait in a queue for one worker thread, which is started when it is first
+   * needed.
    * @throws CancelledError if the signal aborts or the checker is closed during the comparison;
    * RewardError if the checker was closed before, or if the thread does not start
    */
   check(pair: MathPair, signal?: AbortSignal): Promise<MathVerdict>;
   /**
-   * Calls `listener` for every comparison of answers that is given up, but not for searches for
-   * patterns.
+   * Calls `listener` for every comparison that is given up, except for searches with the rule
+   * `pattern`.
    * @returns function that removes the listener
    */
   onGivenUp(listener: (givenUp: GivenUp) => void): () => void;
   /**
-   * Terminates the thread, and cancels pending comparisons. A checker that is not closed keeps the
-   * process alive only while comparisons are pending.
+   * Closes the checker: terminates its thread, and cancels pending comparisons. Closing is
+   * optional, because a checker keeps the process alive only while comparisons are pending.
    */
   close(): Promise<void>;
 }

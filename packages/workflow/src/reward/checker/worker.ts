@@ -1,4 +1,4 @@
-/** Entry point of the thread that compares answers. */
+/** Entry point of the worker thread that compares answers. */
 import { workerData } from 'node:worker_threads';
 import { toErrorRecord } from '@trinity-rft/core/store';
 import { answerCalls, type ThreadTask } from '@trinity-rft/core/worker-link';

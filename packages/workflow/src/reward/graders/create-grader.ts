@@ -1,4 +1,7 @@
-/** Creates graders of OpenAI's fine-tuning API. A grader is a function of an answer and its row. */
+/**
+ * Creates graders of OpenAI's fine-tuning API, which score an answer with access to the row of its
+ * task.
+ */
 import { ConfigError, isUsableReward, usableReward, type RewardError } from '@trinity-rft/core';
 import { readArgsBy } from '@trinity-rft/core/support';
 import { errorsOf, graderFault, isGraderFault, type GraderErrors } from './fault.js';
@@ -15,32 +18,32 @@ import { graderSchema, type GraderSpec, type PartSpec } from './schema.js';
 import { similarity } from './similarity.js';
 import { parseTemplate, type Namespaces } from './template.js';
 
-/** Capabilities of a grader beyond comparing texts. */
+/** Functions and permissions that some types of graders need. */
 export interface GraderTools {
-  /** Calls a model. @default no function: graders that call a model are refused */
+  /** Function that calls a model. @default undefined: graders that call a model are refused */
   readonly complete?: CompleteFn;
   /**
-   * True, or limits, to let Python graders execute their code on this machine, with the permissions
-   * of this process.
+   * True, or limits of time and memory, to allow graders that execute Python code on this machine,
+   * with the permissions of this process.
    * @default false
    */
   readonly python?: boolean | PythonLimits;
 }
 
-/** An answer, and the row of its task. */
+/** The answer to grade, and the row of its task. */
 export interface GraderInput extends Namespaces {
   /** Signal that aborts the call. @default no signal */
   readonly signal?: AbortSignal;
 }
 
-/** Result of a grader for one answer, in the terms of OpenAI's API. */
+/** Result of a grader for one answer, with the same contents as a grader run of OpenAI's API. */
 export interface GraderResult {
   /** Score of the answer. Undefined if the grader failed, because a failure is not a score of 0. */
   readonly reward: number | undefined;
-  /** The scores of the parts of `multi` that did not fail. */
+  /** Scores of the graders that `multi` combines, without those that failed. */
   readonly subRewards: Readonly<Record<string, number>>;
   readonly errors: GraderErrors;
-  /** Description of the failures. @default no failures */
+  /** Description of the failures; undefined if nothing failed. */
   readonly message?: string;
   /** Total token usage, keyed by the name of the model. */
   readonly tokenUsage: Readonly<Record<string, GraderUsage>>;
@@ -48,12 +51,12 @@ export interface GraderResult {
   readonly seconds: number;
 }
 
-/** A grader that is ready to score. */
+/** A grader, with its specification. */
 export interface AnswerGrader {
   readonly spec: GraderSpec;
   /**
-   * Scores an answer. Rejects only if `signal` aborts, with a ConfigError that `complete` throws,
-   * or because of a bug.
+   * Scores an answer. A failure of the grader is a part of the result. Rejects only if `signal`
+   * aborts, with a ConfigError of `complete`, or because of a bug.
    */
   grade(input: GraderInput): Promise<GraderResult>;
 }
@@ -61,8 +64,8 @@ export interface AnswerGrader {
 type Score = (call: ModelCall) => number | Promise<number>;
 
 /**
- * Prepares a grader that can score many answers.
- * @throws ConfigError for an invalid specification, and if the grader needs a tool that is missing
+ * Creates a grader from its specification. It can score any number of answers.
+ * @throws ConfigError for an invalid specification, and if `tools` lacks what the grader needs
  */
 export function createGrader(spec: unknown, tools: GraderTools = {}): AnswerGrader {
   const owner = { key: 'grader', word: 'grader', code: 'GRADER_INVALID' };
@@ -142,8 +145,8 @@ function multi(
 }
 
 /**
- * Resolves with the score, or with a RewardError if the grader fails or its score is unusable.
- * Rejects if the signal aborts, and with any other error.
+ * Calls a score function. Returns the score, or a RewardError if the grader fails or the score
+ * cannot be a reward. Rejects if the signal aborts, and with any other error.
  */
 async function settled(score: Score, call: ModelCall): Promise<number | RewardError> {
   try {
@@ -181,8 +184,8 @@ const checks: Readonly<Record<Operation, (input: string, reference: string) => b
 };
 
 /**
- * Creates the score function of a grader.
- * @throws ConfigError if a tool is missing
+ * Creates the function that computes the score of a grader.
+ * @throws ConfigError if `tools` lacks what the grader needs
  */
 function scoreOf(spec: PartSpec, tools: GraderTools): Score {
   switch (spec.type) {

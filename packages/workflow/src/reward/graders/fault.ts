@@ -1,4 +1,4 @@
-/** Failures of graders, with the flags under which OpenAI's API reports them. */
+/** Failures of graders, with the flags by which OpenAI's API reports them. */
 import { RewardError } from '@trinity-rft/core';
 import type { GraderRunResponse } from 'openai/resources/fine-tuning/alpha/graders';
 
@@ -26,7 +26,7 @@ const noErrors: GraderErrors = {
   unresponsive_reward_error: false,
 };
 
-/** Fields that hold the error text of a flag. */
+/** For each flag that comes with an error text, the field for the text. */
 const textFields: Partial<Record<Flag, keyof GraderErrors>> = {
   model_grader_server_error: 'model_grader_server_error_details',
   python_grader_runtime_error: 'python_grader_runtime_error_details',
@@ -36,9 +36,8 @@ const textFields: Partial<Record<Flag, keyof GraderErrors>> = {
 const code = 'GRADER_FAILED';
 
 /**
- * Creates the error for a grader that failed for one answer.
- * @param text value of the flag's text field.
- * @default message
+ * Creates the error for a grader that failed to score an answer.
+ * @param text value of the field for the flag's error text. @default message
  */
 export const graderFault = (flag: Flag, message: string, text = message): RewardError =>
   new RewardError(message, { code, details: { flag, text } });
@@ -46,7 +45,7 @@ export const graderFault = (flag: Flag, message: string, text = message): Reward
 export const isGraderFault = (error: unknown): error is RewardError =>
   error instanceof RewardError && error.code === code;
 
-/** Combines the flags of several failures. */
+/** Returns the error fields of a grader run with the flags of all failures. */
 export function errorsOf(faults: readonly RewardError[]): GraderErrors {
   const errors: Record<string, boolean | string | null> = { ...noErrors };
   for (const { details } of faults) {

@@ -1,13 +1,16 @@
 /**
- * Parses `calculate_output` of `multi`: names of graders, numbers, `+ - * / ^`, parentheses and
- * functions.
+ * Parses the formula `calculate_output` of the grader `multi`: names of graders, numbers, `+ - * /
+ * ^`, parentheses and functions.
  */
 import { ConfigError } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/support';
 
 type Values = Readonly<Record<string, number>>;
 
-/** Computes the reward from scores, keyed by grader. The result may be infinite or NaN. */
+/**
+ * Computes a reward from the scores of graders, keyed by their names. The result may be infinite or
+ * NaN.
+ */
 export type Formula = (scores: Values) => number;
 
 const ofOne = { abs: Math.abs, floor: Math.floor, ceil: Math.ceil, exp: Math.exp, sqrt: Math.sqrt, log: Math.log }; // prettier-ignore

@@ -11,13 +11,13 @@ import { parseTemplate, type Namespaces, type Template } from './template.js';
 type ScoreModel = Extract<PartSpec, { readonly type: 'score_model' }>;
 type LabelModel = Extract<PartSpec, { readonly type: 'label_model' }>;
 
-/** Body of a chat completion request, except its `model`. */
+/** Body of the chat completion request that a grader sends, without the field `model`. */
 export interface GraderModelRequest {
   readonly messages: {
     readonly role: 'user' | 'assistant' | 'system' | 'developer';
     readonly content: string;
   }[];
-  /** Format of the response: an object with the field `result`. */
+  /** Required format of the response: a JSON object with the field `result`. */
   readonly response_format: {
     readonly type: 'json_schema';
     readonly json_schema: { readonly name: string; readonly schema: Record<string, unknown> };
@@ -29,7 +29,7 @@ export interface GraderModelRequest {
   readonly top_p?: number;
 }
 
-/** Total token usage of all calls to one model. */
+/** Token usage of a grader, summed over all its calls to one model. */
 export interface GraderUsage {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
@@ -39,15 +39,18 @@ export interface GraderUsage {
 /** Response of a model to a {@link GraderModelRequest}. */
 export interface GraderModelAnswer {
   readonly text: string;
-  /** Token usage of the call. @default unknown */
+  /** Token usage of the call. @default undefined: usage is unknown */
   readonly usage?: GraderUsage | undefined;
-  /** Message of a refusal. @default no refusal */
+  /**
+   * Message with which the model refuses to respond.
+   * @default undefined: the model does not refuse
+   */
   readonly refusal?: string | null | undefined;
 }
 
 /**
- * Calls the model named `model`. Errors of this function are considered failures of the grader,
- * except a ConfigError, which is rethrown.
+ * Sends a request to the model named `model`. Errors of this function count as failures of the
+ * grader, except a ConfigError, which is rethrown.
  */
 export type CompleteFn = (
   model: string,
@@ -79,8 +82,8 @@ export function scoreModelGrader(spec: ScoreModel, complete: CompleteFn): Ask {
 }
 
 /**
- * Creates a grader that returns 1 for a passing label, and 0 for any other label. The grader
- * rejects if the model returns an unknown label.
+ * Creates a grader that returns 1 if the label that the model chooses is a passing label, else 0.
+ * The grader fails if the model returns an unknown label.
  */
 export function labelModelGrader(spec: LabelModel, complete: CompleteFn): Ask {
   const ask = questionOf(spec, { type: 'string', enum: spec.labels }, complete);
@@ -92,7 +95,10 @@ export function labelModelGrader(spec: LabelModel, complete: CompleteFn): Ask {
   };
 }
 
-/** Field for reasoning, as in OpenAI's service. Prompts may refer to this field. */
+/**
+ * Schema of the response's field for reasoning. OpenAI's service has this field too, so prompts may
+ * refer to it.
+ */
 const steps = {
   type: 'array',
   items: {
@@ -128,7 +134,7 @@ function questionOf(spec: ScoreModel | LabelModel, result: object, complete: Com
 
 type Content = ScoreModel['input'][number]['content'];
 
-/** Joins the text parts of a message with line breaks. */
+/** Returns a template for the content of a message, whose text parts are joined by line breaks. */
 function textOf(content: Content): Template {
   const list = Array.isArray(content) ? content : [content];
   const texts = list.map((one) => parseTemplate(typeof one === 'string' ? one : one.text));

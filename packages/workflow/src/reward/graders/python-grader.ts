@@ -1,6 +1,6 @@
 /**
- * `python`: a grader that calls a function `grade(sample, item)` in a separate process. The process
- * protects against mistakes, but is not a sandbox.
+ * The grader `python`, which calls a function `grade(sample, item)` in a separate process. The
+ * process protects against mistakes, but is not a sandbox.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ export interface PythonLimits {
   /** Time limit in milliseconds. @default 120000 */
   readonly timeoutMs?: number;
   /**
-   * Address space in MiB. Not enforced on Windows and macOS, which have no such limit.
+   * Limit of the address space in MiB. It is ignored on Windows and macOS, which cannot enforce it.
    * @default 2048
    */
   readonly memoryMiB?: number;
@@ -27,12 +27,14 @@ interface Script {
   readonly source: string;
 }
 
-/** Maximum number of bytes of standard output and standard error together. */
+/**
+ * Maximum number of bytes that a grader may write to standard output and standard error together.
+ */
 const mostOutput = 1024 * 1024;
 
 /**
- * Python program that calls the code. It redirects printed text to standard error, so that standard
- * output contains only the result.
+ * Python program that runs the grader's code. It redirects what the code prints to standard error,
+ * so that standard output contains only the score.
  */
 const runner = `import json, math, os, sys
 given = json.load(sys.stdin.buffer)

@@ -2,18 +2,21 @@
 import type { ToolCall } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 
-/** The namespace `sample` of templates, and the argument `sample` of Python graders. */
+/**
+ * A response of the model as graders see it: the namespace `sample` of templates, and the argument
+ * `sample` of Python graders.
+ */
 export interface GraderSample {
   readonly output_text: string;
-  /** Value of `output_text`, parsed as JSON. @default undefined if the text is not JSON */
+  /** Parsed JSON of `output_text`; undefined if the text is not JSON. */
   readonly output_json?: unknown;
   readonly output_tools: readonly ToolCall[];
-  /** Choices of a chat completion. @default no choices */
+  /** The response as the choices of a chat completion. @default no choices */
   readonly choices?: readonly unknown[];
 }
 
 /**
- * Creates the sample of a response. `output_json` is set if the text is JSON.
+ * Creates the sample for a response. `output_json` is set if the text is JSON.
  * @param finishReason reason why the response ended: `stop`, `length` or `tool_calls`
  */
 export function graderSample(

@@ -7,7 +7,9 @@ import { parseTemplate, type Namespaces } from './template.js';
 
 const text = () => z.string('expected text').min(1, 'expected text that is not empty');
 
-/** Creates a zod check that reports an error thrown by `parse` as an issue. */
+/**
+ * Creates a zod check from a function: if `parse` throws an error, its message becomes an issue.
+ */
 const readBy =
   (parse: (value: string) => unknown) =>
   (value: string, context: z.RefinementCtx<string>): void => {
@@ -25,7 +27,10 @@ const named = <T extends string>(type: T) => ({
   name: text().default(type),
 });
 
-/** Field of OpenAI's evaluations, which is ignored here, because a reward is the score itself. */
+/**
+ * Threshold of OpenAI's evaluations for passing. It is accepted but ignored, because the reward is
+ * the score itself.
+ */
 const passThreshold = z.number('expected a number').optional();
 
 const stringCheck = z.strictObject({
@@ -117,7 +122,7 @@ const labelModel = z
       });
   });
 
-/** Maximum number of characters in a source; OpenAI's service allows as many bytes. */
+/** Maximum number of characters of a Python source. OpenAI's service limits it to as many bytes. */
 const longestSource = 256 * 1024;
 
 const python = z.strictObject({
@@ -136,7 +141,10 @@ const parts = z.record(z.string(), part, 'expected graders by name');
 
 const onePart = part.transform((one) => ({ [one.name]: one }));
 
-/** Graders by name, or a single grader, which is converted to an entry under its own name. */
+/**
+ * Schema of the graders that `multi` combines: graders by name, or a single grader, which is
+ * converted to an entry under its own name.
+ */
 const namedParts = z.unknown().transform((given, context): z.output<typeof parts> => {
   const isOne = typeof (given as { readonly type?: unknown } | null)?.type === 'string';
   const read = (isOne ? onePart : parts).safeParse(given);
@@ -168,7 +176,7 @@ const multi = z
       }
   });
 
-/** A grader as OpenAI's API accepts it; `label_model` can only be a part of `multi`. */
+/** Schema of a grader, as OpenAI's API accepts it. `label_model` can only be a part of `multi`. */
 export const graderSchema = z.discriminatedUnion(
   'type',
   [stringCheck, textSimilarity, scoreModel, python, multi],
@@ -176,10 +184,12 @@ export const graderSchema = z.discriminatedUnion(
 );
 
 export type GraderSpec = z.output<typeof graderSchema>;
-/** A grader other than `multi`, which may be a part of `multi`. */
+/** Specification of a grader other than `multi`. `multi` may combine several of them. */
 export type PartSpec = z.output<typeof part>;
 
-/** Returns the grader itself, or the parts of `multi`. */
+/**
+ * Returns the graders that `multi` combines; for any other grader, a list with the grader itself.
+ */
 const partsOfGrader = (spec: GraderSpec): readonly PartSpec[] =>
   spec.type === 'multi' ? Object.values(spec.graders) : [spec];
 
@@ -193,7 +203,8 @@ export const needsPython = (spec: GraderSpec): boolean =>
   partsOfGrader(spec).some(({ type }) => type === 'python');
 
 /**
- * Checks, before the first answer, that a row has the values that templates read.
+ * Checks that a row has the values to which the grader's templates refer, before an answer is
+ * graded.
  * @throws RewardError that names a missing value
  */
 export function checkGraderRow(spec: GraderSpec, item: Namespaces['item']): void {

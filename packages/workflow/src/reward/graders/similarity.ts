@@ -1,6 +1,6 @@
 /**
- * Similarities of two texts, from 0 to 1. Equal texts have similarity 1. All similarities except
- * `bleu` are symmetric.
+ * Measures the similarity of two texts, from 0 to 1. Equal texts have similarity 1. All measures
+ * except `bleu` are symmetric.
  */
 import { graderFault } from './fault.js';
 
@@ -8,11 +8,11 @@ type Similarity = (input: string, reference: string) => number;
 type Sequence = readonly string[];
 
 /**
- * Maximum number of characters in a text. The longest common subsequence of longer texts would take
- * seconds.
+ * Maximum length of a text in characters. For longer texts, computing the longest common
+ * subsequence would take seconds.
  */
 const longest = 50_000;
-/** Maximum n of the n-grams that BLEU and GLEU count. */
+/** Maximum length of the token sequences (n-grams) that BLEU and GLEU count. */
 const mostTokens = 4;
 
 const similarities = {
@@ -50,7 +50,10 @@ export function similarity(name: SimilarityName, input: string, reference: strin
   return similarities[name](input, reference);
 }
 
-/** Pattern for characters of scripts without spaces. Each such character counts as a word. */
+/**
+ * Matches a character of a script without spaces between words. Each such character counts as a
+ * word.
+ */
 const alone = String.raw`[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}]`;
 const wordForm = new RegExp(String.raw`${alone}|[[\p{L}\p{N}\p{M}]--${alone}]+`, 'gv');
 const tokenForm = new RegExp(String.raw`${alone}|[[\p{L}\p{N}\p{M}_]--${alone}]+|\S`, 'gv');
@@ -74,8 +77,8 @@ function grams(list: Sequence, n: number): ReadonlyMap<string, number> {
 }
 
 /**
- * Counts the matching n-grams. An n-gram counts as often as it occurs in both lists: the minimum of
- * its two counts.
+ * Counts the n-grams that two texts have in common. Each n-gram counts as often as in the text
+ * where it occurs less often.
  */
 function matches(a: Sequence, b: Sequence, n: number): number {
   const other = grams(b, n);
@@ -103,9 +106,10 @@ function rouge(n: number): Similarity {
 }
 
 /**
- * Computes BLEU of one sentence: the brevity penalty times the geometric mean of the clipped
- * precisions for sequences of 1 to 4 tokens, or fewer for a shorter input. The k-th precision that
- * is 0 counts as 1 / (2^k count), as in `sentence_bleu` of sacreBLEU.
+ * Computes BLEU for one sentence: the brevity penalty times the geometric mean of the clipped
+ * precisions for sequences of 1 to 4 tokens, or fewer for a shorter input. If a precision is 0, it
+ * is replaced as in `sentence_bleu` of sacreBLEU: the k-th precision that is 0 counts as 1 / (2^k
+ * count), where `count` is the number of sequences in the input.
  * @see Papineni et al. 2002, BLEU; Chen and Cherry 2014, smoothing 3
  */
 function bleu(input: Sequence, reference: Sequence): number {
@@ -123,7 +127,7 @@ function bleu(input: Sequence, reference: Sequence): number {
 }
 
 /**
- * Computes the smaller of precision and recall over all sequences of 1 to 4 tokens.
+ * Computes GLEU: the smaller of precision and recall over all sequences of 1 to 4 tokens.
  * @see Wu et al. 2016, Google's Neural Machine Translation System, section 4
  */
 function gleu(input: Sequence, reference: Sequence): number {

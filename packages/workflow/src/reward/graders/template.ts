@@ -3,7 +3,7 @@ import { ConfigError } from '@trinity-rft/core';
 import { graderFault } from './fault.js';
 import type { GraderSample } from './sample.js';
 
-/** Values that templates can refer to. */
+/** Values to which templates can refer, as `item` and `sample`. */
 export interface Namespaces {
   readonly item: Readonly<Record<string, unknown>>;
   readonly sample: GraderSample;
@@ -20,9 +20,9 @@ const sampleFields = ['output_text', 'output_json', 'output_tools', 'choices'];
 const pathForm = /^(?<root>item|sample)(?<rest>(?:\.[\p{L}\p{N}_$-]+|\[\d+\])+)$/u;
 
 /**
- * Parses a template that can be filled for many answers. Texts are inserted unchanged, other values
- * as JSON. Variables in inserted text are not replaced.
- * @throws ConfigError for a variable that is not a path into `item` or `sample`, or that has no
+ * Parses a template that can be filled in for many answers. Strings are inserted unchanged, other
+ * values as JSON. Placeholders in inserted strings are not replaced.
+ * @throws ConfigError for a placeholder that is not a path into `item` or `sample`, or that has no
  * `}}`
  */
 export function parseTemplate(text: string): Template {

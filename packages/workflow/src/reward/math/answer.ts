@@ -9,8 +9,8 @@ import { readQuantity, type Quantity } from './quantity.js';
 export type Answer = Quantity | Group | Equation | Inequality | PlainText;
 
 /**
- * Shape of a group. A `list` has no brackets. Shapes such as `(,)` and `[,)` are the brackets
- * around the items.
+ * Shape of a group. A `list` has no brackets. For tuples and intervals, the shape consists of the
+ * brackets with a comma between them, such as `(,)` and `[,)`.
  */
 type GroupShape = 'list' | 'set' | 'union' | 'ratio' | 'matrix' | 'row' | `${string},${string}`;
 
@@ -44,8 +44,8 @@ interface PlainText {
 }
 
 /**
- * Returns the possible meanings of an answer, the most likely one first. `100,200` is a number, or
- * a list of two numbers. The result is never empty.
+ * Returns the possible readings of an answer, the most likely one first. For example, `100,200` may
+ * be a number, or a list of two numbers. The result is never empty.
  * @param text at most `maxAnswerLength` characters
  */
 export function readAnswer(text: string): readonly [Answer, ...Answer[]] {
@@ -70,7 +70,10 @@ export function isMath(answer: Answer): boolean {
   }
 }
 
-/** Readers in order of precedence. The reader of the weakest binding comes first. */
+/**
+ * Functions that try to read tokens as an answer of one kind, in the order in which they are tried.
+ * Operators that bind most weakly come first.
+ */
 const readers: readonly ((tokens: readonly Token[]) => Answer | undefined)[] = [
   readNamedSet,
   readList,
@@ -196,8 +199,9 @@ function readRelation(tokens: readonly Token[]): Answer | undefined {
 }
 
 /**
- * Returns the name of a side that is a variable, `f(x)`, `f^{-1}(x)`, `y'`, a tuple of variables,
- * or two or more points with the marks around them: `|AB|`, `\angle ABC`.
+ * Returns the text of a side of an equation if it is a name: a variable, `f(x)`, `f^{-1}(x)`, `y'`,
+ * a tuple of variables, or two or more points with the signs around them, such as `|AB|` or `\angle
+ * ABC`. Otherwise returns undefined.
  */
 function nameOf(side: readonly Token[]): string | undefined {
   const shape = side
@@ -214,7 +218,10 @@ function nameOf(side: readonly Token[]): string | undefined {
 
 const notNames = new Set(['\\pi', '\\angle', '\\triangle', '\\overline']);
 
-/** Returns true for words before an equals sign, as in `Total area = 5`. */
+/**
+ * Returns true if a side of an equation consists of words that describe the value, as in `Total
+ * area = 5`.
+ */
 const isLabel = (side: readonly Token[]): boolean =>
   side.every(({ kind }) => kind === 'word' || kind === 'symbol') &&
   side.some(({ kind, text }) => kind === 'word' && text.length > 3);
@@ -227,8 +234,8 @@ const mirrored: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads an inequality. Reverses it if all its signs are `>` or `≥`, so that its sides increase from
- * left to right. Returns an interval if numbers bound a single variable.
+ * Reads an inequality. If all its signs are `>` or `≥`, it is reversed, so that its sides increase
+ * from left to right. If it bounds a single variable by numbers, the result is an interval.
  */
 function readInequality(
   givenSigns: readonly string[],
@@ -274,8 +281,8 @@ function intervalOf(signs: readonly string[], sides: readonly Answer[]): Group |
 const infinity = (sign: string): Answer => readAnswer(`${sign}\\infty`)[0];
 
 /**
- * Creates a group. Merges lists that are inside a list or set. Replaces a list of one item with the
- * item.
+ * Creates a group. If the shape is a list or set, items that are lists are replaced by their items.
+ * A list of one item is replaced by the item.
  */
 function group(shape: GroupShape, items: readonly Answer[]): Answer {
   const isFlat = shape === 'list' || shape === 'set';
@@ -305,7 +312,7 @@ function topLevel(tokens: readonly Token[]): readonly (readonly [number, Token])
   return found;
 }
 
-/** Returns the index of the bracket that closes the first token, or -1 if there is none. */
+/** Returns the index of the bracket that closes the one at index 0, or -1 if there is none. */
 function closing(tokens: readonly Token[]): number {
   let depth = 0;
   return tokens.findIndex(({ text }) => {

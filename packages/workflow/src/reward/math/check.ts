@@ -1,4 +1,4 @@
-/** The math checker, which decides if a response gives the reference answer. */
+/** Decides if the answer in a response equals the reference answer. */
 import {
   announcedAnswer,
   boxedAnswer,
@@ -13,14 +13,15 @@ import { sameAnswer } from './same.js';
 import { functionNames, numberWords } from './vocabulary.js';
 
 /**
- * Default maximum number of characters of an answer. Longer answers are compared as plain text,
- * which limits the time that a response can cost.
+ * Default maximum length of an answer, in characters. Longer answers are compared as plain text,
+ * which limits the running time.
  */
 export const maxAnswerLength = 1_000;
 
 /**
- * Returns true if the final answer of `response`, wherever it is, equals the answer in `truth`.
- * With the default `limit`, does not throw, and takes linear time in the lengths of both texts.
+ * Returns true if the final answer of `response`, which may be anywhere in the text, equals the
+ * answer in `truth`. With the default `limit`, does not throw, and takes linear time in the lengths
+ * of both texts.
  */
 export function checkMathAnswer(response: string, truth: string, limit = maxAnswerLength): boolean {
   const answer = extractAnswer(response);
@@ -38,11 +39,12 @@ export function checkBoxedAnswer(
 }
 
 /**
- * Returns the final answer of a response, as written. Searches for these kinds of answers in this
- * order: `\boxed{..}`, `<answer>..</answer>`, `#### ..`, "answer is ..", a text that is nothing but
- * an answer, the formula that ends the text, the last number. Returns the last answer of the first
- * kind that occurs. Text after the last `</think>` takes precedence over the thought. Returns
- * undefined if there is no answer, and never an empty string.
+ * Returns the final answer of a response, as written. Searches for an answer of these kinds, in
+ * this order: `\boxed{..}`, `<answer>..</answer>`, `#### ..`, "answer is ..", a text that is
+ * nothing but an answer, a formula at the end of the text, the last number. If there are several of
+ * the first kind that occurs, returns the last of them. The text after the last `</think>` is
+ * searched first, then the whole response. Returns undefined if there is no answer, and never an
+ * empty string.
  */
 export function extractAnswer(response: string): string | undefined {
   const thought = response.lastIndexOf('</think>');
@@ -51,8 +53,8 @@ export function extractAnswer(response: string): string | undefined {
 }
 
 /**
- * Returns the reference answer in `truth`. The answer may be marked as in a response, like the
- * `#### 72` of GSM8K. Otherwise the whole text is the answer.
+ * Returns the reference answer in `truth`. If it is marked as in a response, such as the `#### 72`
+ * of GSM8K, returns the marked answer; otherwise the whole text.
  */
 export function extractTruth(truth: string): string {
   return markedAnswer(truth) || truth.trim();
@@ -71,7 +73,10 @@ function markedAnswer(text: string): string | undefined {
   );
 }
 
-/** Returns an unmarked text if it is nothing but an answer: a formula, or a few words. */
+/**
+ * Returns the text, trimmed, if it consists only of an answer: a formula, or up to four words
+ * without digits. Otherwise returns undefined.
+ */
 function bareAnswer(text: string): string | undefined {
   const trimmed = text.trim();
   if (trimmed.length > maxAnswerLength) return undefined;
@@ -81,8 +86,8 @@ function bareAnswer(text: string): string | undefined {
 }
 
 /**
- * Returns the formula that ends a text, as in `So we get \frac{1}{2}.` Returns the part after the
- * last equals sign of an equation.
+ * Returns the formula at the end of a text, as in `So we get \frac{1}{2}.`; of an equation, only
+ * the part after the last equals sign.
  */
 function lastFormula(text: string): string | undefined {
   const end = text
@@ -96,22 +101,22 @@ function lastFormula(text: string): string | undefined {
 }
 
 /**
- * Matches a formula with its delimiters, or the start of a clause that explains the answer before
- * it. Two dollar amounts with such a clause between them are not
- * a formula.
+ * Matches a formula with its delimiters, or the beginning of the reason for an answer, which
+ * follows it: a word such as "because", or a parenthesis. Text between two dollar amounts is not a
+ * formula if it contains such a word.
  */
 const formulaOrReason =
   /(?<!\\)\$(?:(?!\s(?:because|since|as|so)\s)[^$])*\$|\\\((?:[^\\]|\\[^()])*\\\)|\s(?:because|since|as|so)\s|\s\(/gi;
 /**
- * Matches an operator and the start of its operand. A dash before a word and the end of bold text do
- * not count.
+ * Matches an operator and the beginning of its right operand. A dash before a word and the
+ * asterisks of bold text are not operators.
  */
 const operator = /^\(|^\s*(?:[-+−/^=<>×·÷]|\*(?!\*)|x\b|\\(?:times|cdot|div)\b)\s*(?=[\d(\\$.])/;
 
 /**
- * Returns the text before the reason in the first `maxAnswerLength` characters of a text, or an
- * empty string without a reason. A parenthesis is a reason if it is outside formulas and no
- * operator follows it.
+ * Returns the answer that precedes its reason in a text, or an empty string if no reason is found.
+ * Only the first `maxAnswerLength` characters are searched. A parenthesis begins a reason if it is
+ * outside formulas and no operator follows it.
  */
 function claimIn(text: string): string {
   const head = text.slice(0, maxAnswerLength);
@@ -136,9 +141,11 @@ function afterParenthesis(text: string, open: number): string {
 }
 
 /**
- * Returns the answer within a marked text. This is the whole text if it is math. In prose, it is
- * the letter of an option, the text before the reason for it (only for `place` 0), the part after
- * the last equals sign, or the first (0) or last (-1) formula or number.
+ * Returns the answer in a text that is marked as an answer. If the text is math, the answer is the
+ * whole text. Otherwise, it is the first of these that is found: the letter of an option, the text
+ * before a reason (only if `place` is 0), the part after the last equals sign, the first (`place`
+ * 0) or last (`place` -1) formula, the first or last number. If there is none of them, it is the
+ * whole text.
  */
 function settle(text: string | undefined, place: 0 | -1): string | undefined {
   if (!text || readsAsMath(text)) return text;
@@ -154,17 +161,20 @@ function settle(text: string | undefined, place: 0 | -1): string | undefined {
 const readsAsMath = (text: string): boolean =>
   text.length <= maxAnswerLength && !beginsAsProse(text) && isMath(readAnswer(text)[0]);
 
-/** Returns true for a text such as `So we get 5`, which is not a product of letters. */
+/**
+ * Returns true if a text begins with an ordinary word of two or three letters, as in `So we get 5`.
+ * Such a word would otherwise be read as a product of variables.
+ */
 function beginsAsProse(text: string): boolean {
   const word = /^\s*([A-Za-z][a-z]{1,2})\s/.exec(text)?.[1]?.toLowerCase();
   return word !== undefined && !functionNames.has(word) && !numberWords.has(word);
 }
 
 /**
- * Returns true if two answers, without the text around them, mean the same. Answers longer than
- * `limit` characters are compared as text. With a limit of at most `maxAnswerLength`, does not
- * throw. With a higher limit, the call may take long or overflow the stack. Make such calls in a
- * thread with a deadline, as `createMathChecker` does.
+ * Returns true if two bare answers (without other text around them) have the same meaning. Answers
+ * longer than `limit` characters are compared as text. With a limit of at most `maxAnswerLength`,
+ * does not throw. With a higher limit, the call may take long or overflow the stack; make such
+ * calls in a thread with a time limit, as `createMathChecker` does.
  */
 export function sameMath(a: string, b: string, limit = maxAnswerLength): boolean {
   if (a.trim() === b.trim()) return true;
@@ -178,8 +188,8 @@ export function sameMath(a: string, b: string, limit = maxAnswerLength): boolean
 }
 
 /**
- * Normalizes the case of words and of the letter of a choice, so that `(b)` equals `B`. Keeps the
- * case in formulas.
+ * Normalizes the spelling of an answer. Words, and the letter of a choice, are converted to lower
+ * case, so that `(b)` equals `B`; formulas keep their case.
  */
 function keyOf(text: string): string {
   const key = normalizeAnswer(text).replace(/^\( (\S+) \)$/, '$1');

@@ -1,4 +1,4 @@
-/** Expressions, which the parser creates from tokens, and the computation of their values. */
+/** Expression trees, which the parser creates from tokens, and the computation of their values. */
 import { absolute, ceil, factorial, floor } from './functions.js';
 import {
   add,
@@ -26,7 +26,7 @@ export type Expression =
   /** Text that the parser could not read. It has no value. */
   | { readonly kind: 'invalid' };
 
-/** Values of the variables. */
+/** Values of variables, by name. */
 export type Assignment = ReadonlyMap<string, MaybeNum>;
 
 export type Operator = keyof typeof operators;
@@ -55,8 +55,8 @@ const operators = {
 } satisfies Record<string, (a: MaybeNum, b: MaybeNum) => MaybeNum>;
 
 /**
- * Converts a function of numbers to a function of floats with error bounds. The error of the result
- * is the error of the argument times the slope.
+ * Creates a function of floats with error bounds from a function of numbers and its derivative. The
+ * error of the result is the error of the argument times the slope.
  */
 function onFloat(
   value: (x: number) => number,
@@ -69,8 +69,8 @@ function onFloat(
 }
 
 /**
- * Returns the slope of the arc sine. At 1 and -1, where the slope is infinite, returns that to a
- * point one rounding away.
+ * Returns the slope of the arc sine. At 1 and -1, where the slope is infinite, returns the slope of
+ * the secant to a point that differs by one rounding error.
  */
 function arcSlope(x: number): number {
   return 1 / Math.sqrt(Math.max(1 - x * x, 2 ** -52));
@@ -90,8 +90,8 @@ export const apply = (operator: Operator, ...operands: readonly Expression[]): E
 });
 
 /**
- * Computes the value of an expression. Returns undefined if there is no value, as for 1/0. The
- * recursion is safe, because the parser limits the depth of expressions.
+ * Computes the value of an expression. Returns undefined if there is none, as for 1/0. Recursion
+ * cannot overflow the stack, because the parser limits the depth of expressions.
  */
 export function evaluate(expression: Expression, assignment: Assignment): MaybeNum {
   switch (expression.kind) {
@@ -118,7 +118,7 @@ export function variablesOf(expression: Expression, found: Set<string> = new Set
   return found;
 }
 
-/** Returns true if the trees are equal, even if they have no value. */
+/** Returns true if both expressions are the same tree, even if they have no value. */
 export function sameTree(a: Expression, b: Expression): boolean {
   if (a.kind === 'apply' && b.kind === 'apply') {
     return (
@@ -130,27 +130,31 @@ export function sameTree(a: Expression, b: Expression): boolean {
   return a.kind === 'symbol' && b.kind === 'symbol' && a.name === b.name;
 }
 
-/** Returns true if every part could be parsed, even a part without a value, such as 1/0. */
+/**
+ * Returns true if the whole expression could be parsed. It may still have no value, such as 1/0.
+ */
 export function isReadable(expression: Expression): boolean {
   if (expression.kind === 'apply') return expression.operands.every(isReadable);
   return expression.kind !== 'invalid';
 }
 
-/** One prime number per variable. Expressions with more variables are not compared. */
+/** Prime numbers, one per variable. Expressions with more variables are not compared. */
 const primes = [
   7919, 6389, 5003, 4001, 3299, 2711, 2203, 1811, 1511, 1259, 1049, 863, 719, 607, 499, 421,
 ] as const;
 /**
- * Divisors of the primes. The quotients give variables values of about 8 to 0.4, 5 to 0.2, and -0.8
- * to -0.04, and large values.
+ * Divisors of the primes, one per test point. The values of the variables at the first three points
+ * are about 8 to 0.4, 5 to 0.2, and -0.8 to -0.04; at the last point, they are the primes
+ * themselves.
  */
 const divisors = [991n, 1777n, -9973n, 1n] as const;
 
 /**
- * Returns the points at which expressions are compared. At each point, all variables have different
- * values. Returns no points for more than 16 variables. Polynomials of moderate degree that agree
- * at all points are equal. This is the idea of Schwartz (1980) and Zippel (1979), with fixed points
- * that no answer anticipates.
+ * Returns the points (values of all variables) at which expressions are compared. At each point,
+ * all variables have different values. Returns no points for more than 16 variables. If two
+ * polynomials of moderate degree agree at all points, they are practically certain to be equal.
+ * This is the idea of Schwartz (1980) and Zippel (1979), with fixed points instead of random ones,
+ * which no answer anticipates.
  */
 export function testPoints(variables: ReadonlySet<string>): readonly Assignment[] {
   if (variables.size === 0) return [new Map()];

@@ -7,8 +7,8 @@ export function absolute(a: MaybeNum): MaybeNum {
 }
 
 /**
- * Rounds down. Returns undefined for a float that is so close to an integer that the result depends
- * on the float's error.
+ * Rounds down. Returns undefined for a float if an integer lies within its error bound, because the
+ * result is then uncertain.
  */
 export function floor(a: MaybeNum): MaybeNum {
   if (a?.kind === 'exact') {
@@ -47,8 +47,8 @@ export function factorial(a: MaybeNum): MaybeNum {
 }
 
 /**
- * Cache of computed factorials. It is needed because a hostile answer may repeat one factorial many
- * times.
+ * Factorials computed so far, by argument. Without this cache, a hostile answer that repeats one
+ * factorial many times would take long.
  */
 const factorials: bigint[] = [1n];
 

@@ -1,6 +1,6 @@
 /**
- * Splits an answer, in LaTeX or plain text, into tokens. Works in one pass. A rule looks ahead only
- * over text that it then consumes.
+ * Splits an answer, in LaTeX or plain text, into tokens. Works in one pass, because a rule looks
+ * ahead only at text that it then consumes.
  */
 import {
   characterTexts,
@@ -14,23 +14,23 @@ import {
 export interface Token {
   /**
    * `number`: digits without separators. `symbol`: a variable with its subscript. `word`: letters
-   * that are not one variable. `command`: a LaTeX command. `mark`: any other single character, and
-   * `\\`, `\{`, `\}` and the ends of a matrix.
+   * that are not one variable. `command`: a LaTeX command. `mark`: any other single character, or
+   * `\\`, `\{`, `\}`, or the beginning or end of a matrix.
    */
   readonly kind: 'number' | 'symbol' | 'word' | 'command' | 'mark';
   readonly text: string;
   /**
-   * True if the token follows white space or is inside \text{..}. `5 m` is five metres, but `5m`
-   * may be five times m.
+   * True if the token follows white space or is inside \text{..}. This distinguishes `5 m` (five
+   * metres) from `5m` (which may be five times m).
    */
   readonly apart: boolean;
 }
 
 /**
- * Returns the tokens of an answer. Drops dollars, spacing, fonts, sizes, thousands separators, and
- * marks around the whole answer.
- * @param grouping true if a comma before three digits separates thousands. Between brackets, such a
- * comma does so only if it cannot separate items
+ * Splits an answer into tokens. Drops dollar signs, spacing, fonts, sizes, thousands separators,
+ * and marks around the whole answer.
+ * @param grouping true if a comma before three digits is a thousands separator; between brackets,
+ * only if it cannot separate items
  */
 export function tokenize(text: string, grouping = true): readonly Token[] {
   const scanner = new Scanner(foldCharacters(text), grouping);
@@ -38,14 +38,17 @@ export function tokenize(text: string, grouping = true): readonly Token[] {
   return trimMarks(scanner.tokens);
 }
 
-/** Consumes the token at the scanner's position. Returns false if the rule does not match there. */
+/**
+ * Tries to consume a token at the scanner's position. Returns false if the rule does not match
+ * there.
+ */
 type Rule = (scanner: Scanner) => boolean;
 
 class Scanner {
   readonly tokens: Token[] = [];
   /**
-   * For each open brace, true if the brace belongs to a wrapper such as \text. The closing brace is
-   * then dropped as well.
+   * For each open brace, true if it belongs to a command such as \text, of which only the content
+   * counts. The closing brace is then dropped as well.
    */
   readonly braces: boolean[] = [];
   readonly grouping: boolean;
@@ -87,7 +90,7 @@ class Scanner {
 
 const exponent = String.raw`(?:[eE][+-]?\d{1,4}(?![\p{L}\d]))?`;
 const fraction = String.raw`(?:\.\d*\\overline\{\d+\}|\.\d+)?`;
-/** Separators that are only used for thousands: `1{,}000`, `1\,000`, `1,\!000`. */
+/** Matches separators that can only be thousands separators: `1{,}000`, `1\,000`, `1,\!000`. */
 const separator = String.raw`(?:\{,\}|\\,|,\\!)`;
 const thousands = String.raw`(?:(?:${separator}\d{3}(?!\d))+)?`;
 const plain = String.raw`\d+${thousands}${fraction}${exponent}|\.\d+${exponent}`;
@@ -97,8 +100,8 @@ const grouped = new RegExp(
   'uy',
 );
 /**
- * Matches a number in brackets. The comma in (1,000,2) separates thousands, because no number
- * begins with a zero.
+ * Matches a number in brackets with a thousands separator. The comma before 000 in (1,000,2) must
+ * be one, because no number begins with 000.
  */
 const groupedInBrackets = new RegExp(
   String.raw`\d{1,3}(?:,\d{3}(?!\d))*,0\d\d(?!\d)(?:,\d{3}(?!\d))*${fraction}|${plain}`,
@@ -154,7 +157,7 @@ const ordinalEnding = new RegExp(
   'uy',
 );
 
-/** Drops the ending of an ordinal number such as `14th` or `14^{\text{th}}`. */
+/** Drops the ending of an ordinal number, as in `14th` or `14^{\text{th}}`. */
 function takeOrdinal(scanner: Scanner): boolean {
   const before = scanner.tokens.at(-1);
   return before?.kind === 'number' && !scanner.apart && scanner.take(ordinalEnding) !== null;
@@ -170,15 +173,15 @@ function takeName(scanner: Scanner, name: string | undefined): boolean {
 }
 
 /**
- * Consumes a subscript and returns it in a uniform spelling, `_{12}`. Returns an empty string if
- * there is none.
+ * Consumes a subscript, and returns it in a uniform spelling, such as `_{12}`. Returns an empty
+ * string if there is none.
  */
 function takeSubscript(scanner: Scanner): string {
   const match = scanner.take(subscript);
   return match ? `_{${(match[1] ?? match[2] ?? '').replace(/\s/g, '')}}` : '';
 }
 
-/** Consumes the beginning or end of a matrix, with any delimiter except that of a determinant. */
+/** Consumes the beginning or end of a matrix with any delimiters, except those of a determinant. */
 function takeMatrixEnd(scanner: Scanner): boolean {
   const match = scanner.take(
     /\\(begin|end)\{(?:[pbB]?(?:small)?matrix|array)\}(?:\{[clr| ]{1,40}\})?/y,
@@ -219,8 +222,8 @@ const unraised = (character: string): string =>
   '0123456789-+'.charAt(superscripts.indexOf(character));
 
 /**
- * Replaces all spellings of a character with one spelling. Unicode compatibility forms (full width,
- * styled letters) become plain characters.
+ * Replaces characters that have several spellings with a uniform one. Unicode compatibility forms
+ * (full width, styled letters) become plain characters.
  */
 function foldCharacters(text: string): string {
   let folded = '';
@@ -237,7 +240,10 @@ function foldCompatible(character: string): string {
   return folded.includes('\u2044') ? ` ${folded.replace('\u2044', '/')}` : folded;
 }
 
-/** Returns true for `5!` and `(n+1)!`, but not for `Yes!`. */
+/**
+ * Returns true if the exclamation mark at index `at` is a factorial, as in `5!` and `(n+1)!`, but
+ * not in `Yes!`.
+ */
 function isFactorial(tokens: readonly Token[], at: number): boolean {
   const before = tokens.slice(0, at).findLast(({ text }) => text !== '!');
   return (
@@ -248,8 +254,8 @@ function isFactorial(tokens: readonly Token[], at: number): boolean {
 }
 
 /**
- * Drops marks at both ends that belong to the sentence, the line or Markdown, as in `= 5`, `**5**`,
- * `5.`, `5\\\\`.
+ * Drops marks at both ends that belong to the sentence, the line or Markdown rather than to the
+ * answer, as in `= 5`, `**5**`, `5.`, `5\\\\`.
  */
 function trimMarks(tokens: readonly Token[]): readonly Token[] {
   const isLoose = (token: Token | undefined): boolean =>

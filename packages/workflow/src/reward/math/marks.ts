@@ -1,24 +1,27 @@
 /**
- * Finds answers in text from models and data sets. Every search takes linear time in the length of
- * the text.
+ * Finds marked answers in text of models and data sets. Every search takes linear time in the
+ * length of the text.
  */
 import { tokenize } from './lexer.js';
 
-/** A `\boxed{}` or `\fbox{}` and its position in the text. */
+/** A command `\boxed{}` or `\fbox{}` and its position in the text. */
 interface Box {
   /** Index of the backslash of the command. */
   readonly start: number;
-  /** Index after the content and its brace, if there is one. */
+  /**
+   * Index after the command: after the closing brace, or after the content if there are no braces.
+   */
   readonly end: number;
   readonly content: string;
 }
 
 /**
- * Returns the trimmed content of the last `\boxed{..}`, `\fbox{..}` or `\boxed 7`. Commands that
- * are separated only by "and", commas, or a name and an equals sign form one list. A command adds
- * nothing to the list if it repeats the content of the one before it with nothing but delimiters,
- * white space, periods and semicolons between, or if it repeats the letter of a choice. Returns
- * undefined if there is no such command, or none is closed.
+ * Returns the trimmed content of the last `\boxed{..}`, `\fbox{..}` or `\boxed 7`. If only "and",
+ * commas, or a name and an equals sign separate it from the command before it, the result is a list
+ * of the contents of both, and so on for earlier commands. A content that the next command repeats
+ * is listed once if only delimiters, white space, periods and semicolons are between the two
+ * commands, or if it is the letter of a choice. Returns undefined if there is no such command, or
+ * none is closed.
  */
 export function boxedAnswer(text: string): string | undefined {
   const [last, ...earlier] = findBoxes(text).toReversed();
@@ -42,8 +45,8 @@ const separators = /^(?:[\s$.;]|\\(?:[()[\],; ]|q?quad\b))*$/;
 const choice = /^[A-J]$/;
 
 /**
- * Normalizes the spelling, but not the value, of an answer. The result consists of the tokens,
- * separated by spaces. Idempotent.
+ * Returns an answer in a normalized spelling: its tokens, separated by spaces. The value stays the
+ * same, and normalizing the result again does not change it.
  */
 export function normalizeAnswer(text: string): string {
   return tokenize(text)
@@ -58,8 +61,8 @@ export function normalizeAnswer(text: string): string {
 function findBoxes(text: string): readonly Box[] {
   const boxes: Box[] = [];
   /**
-   * For each open brace: the index of its content, and the index of the `\boxed` or `\fbox` command
-   * that it belongs to, if there is one.
+   * For each open brace, the index of its content, and the index of the `\boxed` or `\fbox` command
+   * to which the brace belongs (undefined if it belongs to none).
    */
   const open: { readonly content: number; readonly box: number | undefined }[] = [];
   const mark = /\\(?:boxed|fbox)[ \t]{0,8}(\{)?|\\[^]|[{}]/g;
@@ -114,7 +117,7 @@ export function hashedAnswer(text: string): string | undefined {
   return at < 0 ? undefined : firstLine(text.slice(at + '####'.length));
 }
 
-/** Returns the sentence after the last "answer is", "answer:" or 答案是. */
+/** Returns the rest of the sentence after the last "answer is", "answer:" or 答案是. */
 export function announcedAnswer(text: string): string | undefined {
   let end = -1;
   for (const match of text.matchAll(/\banswer[ \t*_]{0,8}(?:is\b|:)|答案(?:是|为)?/gi))
@@ -125,7 +128,10 @@ export function announcedAnswer(text: string): string | undefined {
   return sentence < 0 ? line : line.slice(0, sentence);
 }
 
-/** Returns the first line that contains more than Markdown marks. */
+/**
+ * Returns the first line of a text that contains more than white space and the marks of emphasis or
+ * a colon.
+ */
 function firstLine(text: string): string {
   const start = text.search(/[^\s*_:：]/);
   if (start < 0) return '';
@@ -133,7 +139,9 @@ function firstLine(text: string): string {
   return (end < 0 ? text.slice(start) : text.slice(start, end)).trim();
 }
 
-/** Returns the formulas between dollars or between `\(` and `\)`. */
+/**
+ * Returns the contents of all formulas, which are between dollar signs or between `\(` and `\)`.
+ */
 export function formulas(text: string): readonly string[] {
   return [...text.matchAll(/\$([^$]{1,1000})\$|\\\(((?:[^\\]|\\[^()]){1,1000})\\\)/g)].map(
     (match) => (match[1] ?? match[2] ?? '').trim(),
@@ -144,8 +152,9 @@ const number =
   /\\[dt]?frac\{-?\d+\}\{-?\d+\}|(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:\/\d+(?!\d|\.\d))?\\?%?|\.\d+/g;
 
 /**
- * Returns the first (0) or last (-1) number in prose, without thousands separators. The number may
- * be a decimal, a fraction or a percentage. A minus sign is included unless it is a subtraction.
+ * Returns the first (`place` 0) or last (`place` -1) number in prose, without thousands separators.
+ * The number may be a decimal, a fraction or a percentage. A minus sign before it is included
+ * unless it is a subtraction.
  */
 export function numberIn(text: string, place: 0 | -1): string | undefined {
   let chosen: RegExpExecArray | undefined;

@@ -1,4 +1,4 @@
-/** Numbers of known precision: exact fractions, and floats with an error bound. */
+/** Numbers with known precision: exact fractions, and floats with an error bound. */
 
 /**
  * A fraction `numerator / denominator` with denominator > 0. The fraction is not reduced, because
@@ -11,8 +11,8 @@ export interface Exact {
 }
 
 /**
- * A float and its error bound, which is the largest difference, to first order, from the true
- * value. Both are finite.
+ * A float and its error bound: to first order, the true value differs by at most `error`. Both are
+ * finite.
  */
 export interface Approximate {
   readonly kind: 'approximate';
@@ -23,8 +23,8 @@ export interface Approximate {
 export type Num = Exact | Approximate;
 
 /**
- * A number. Undefined if there is no value, or if the value cannot be computed at bounded cost:
- * 1/0, the root of -1, 9^9^9^9.
+ * A number; undefined if there is no value, or computing it would cost too much, as for 1/0, the
+ * root of -1, and 9^9^9^9.
  */
 export type MaybeNum = Num | undefined;
 
@@ -36,7 +36,7 @@ const maxBits = 4096;
 /** Number of decimal digits that fit in `maxBits` bits. */
 const maxDigits = 1233;
 const limit = 1n << BigInt(maxBits);
-/** Maximum relative error of two roundings of a float. */
+/** Maximum relative error that two roundings of a float cause together. */
 const epsilon = 2 ** -51;
 
 export const exact = (numerator: bigint, denominator = 1n): Exact => ({
@@ -57,7 +57,7 @@ export function approximate(value: number, error: number): MaybeNum {
 
 /**
  * Parses a number.
- * @param digits text of the number, without sign: `12`, `1.5`, `.5`, `1.5e-3`, `0.1\overline{6}`
+ * @param digits number without sign, such as `12`, `1.5`, `.5`, `1.5e-3` or `0.1\overline{6}`
  */
 export function parseNumber(digits: string): MaybeNum {
   const match = /^(\d*)(?:\.(\d*)(?:\\overline\{(\d+)\})?)?(?:[eE]([+-]?\d{1,4}))?$/.exec(digits);
@@ -78,7 +78,7 @@ export function parseNumber(digits: string): MaybeNum {
   return multiply(period, power(exact(10n), exact(BigInt(exponent))));
 }
 
-/** Converts a number to the nearest float and its error. */
+/** Converts a number to the nearest float, with an error bound. */
 export function toApproximate(number: MaybeNum): Approximate | undefined {
   if (number?.kind !== 'exact') return number;
   const value = toFloat(number);
@@ -102,7 +102,7 @@ function toFloat({ numerator, denominator }: Exact): number {
 
 const bitLength = (value: bigint): number => value.toString(16).length * 4;
 
-/** Returns an exact fraction if it is small enough, and a float otherwise. */
+/** Returns a fraction as an exact number if it has few enough bits, otherwise as a float. */
 function bounded(numerator: bigint, denominator: bigint): MaybeNum {
   if (denominator === 0n) return undefined;
   const number = denominator < 0n ? exact(-numerator, -denominator) : exact(numerator, denominator);
@@ -112,7 +112,10 @@ function bounded(numerator: bigint, denominator: bigint): MaybeNum {
 
 type Operation = (a: MaybeNum, b: MaybeNum) => MaybeNum;
 
-/** Combines the exact version of an operation with the version for floats with error bounds. */
+/**
+ * Creates an operation from two implementations: one for exact fractions, one for floats with error
+ * bounds, which is used if an operand is a float.
+ */
 function operation(
   onExact: (a: Exact, b: Exact) => MaybeNum,
   onFloats: (a: Approximate, b: Approximate) => MaybeNum,
@@ -166,8 +169,8 @@ export function negate(a: MaybeNum): MaybeNum {
 }
 
 /**
- * Computes `base ^ exponent`. The result is exact for roots of squares, and for integer exponents
- * if the result is small.
+ * Computes `base ^ exponent`. The result is exact for an integer exponent if it is small enough,
+ * and for an exponent of 1/2 if the base is a square. Otherwise it is a float.
  */
 export function power(base: MaybeNum, exponent: MaybeNum): MaybeNum {
   if (base?.kind === 'exact' && exponent?.kind === 'exact') {
@@ -224,7 +227,8 @@ export function nthRoot(a: MaybeNum, index: MaybeNum): MaybeNum {
 }
 
 /**
- * Returns the root of a fraction, if the root is a fraction. n/d = n*d / d^2, so no gcd is needed.
+ * Returns the square root of a fraction, if it is a fraction too. Since n/d = n*d / d^2, only n*d
+ * must be a square, so no gcd is needed.
  */
 function exactRoot({ numerator, denominator }: Exact): Exact | undefined {
   if (numerator < 0n) return undefined;
@@ -234,7 +238,7 @@ function exactRoot({ numerator, denominator }: Exact): Exact | undefined {
   return root * root === square ? exact(root, denominator) : undefined;
 }
 
-/** Returns the number as a float, if the number is a safe integer. */
+/** Converts a fraction to a JavaScript number. Returns undefined unless it is a safe integer. */
 function asInteger({ numerator, denominator }: Exact): number | undefined {
   if (numerator % denominator !== 0n) return undefined;
   const whole = Number(numerator / denominator);
@@ -251,8 +255,8 @@ export function isFiniteDecimal({ numerator, denominator }: Exact): boolean {
 }
 
 /**
- * Compares two numbers. Fractions are compared exactly. Floats are equal if their errors are small
- * and explain the difference.
+ * Compares two numbers. Fractions are compared exactly. Floats are equal if their difference is
+ * within their error bounds, and these bounds are small.
  */
 export function sameNumber(a: Num, b: Num): boolean {
   if (a.kind === 'exact' && b.kind === 'exact')

@@ -1,4 +1,7 @@
-/** Parses tokens to an expression. Parts that cannot be parsed become `invalid`. Does not throw. */
+/**
+ * Parses tokens to an expression. Parts that cannot be parsed become expressions of the kind
+ * `invalid`. Does not throw.
+ */
 import {
   apply,
   invalid,
@@ -11,7 +14,8 @@ import type { Token } from './lexer.js';
 import { functionNames, symbolCommands } from './vocabulary.js';
 
 /**
- * Maximum nesting of an expression. Deeper nesting is invalid, so that the stack cannot overflow.
+ * Maximum nesting depth of an expression. Deeper expressions are invalid, so that the stack cannot
+ * overflow.
  */
 const maxDepth = 100;
 
@@ -29,29 +33,32 @@ const closers: Readonly<Record<string, string>> = {
   '\\{': '\\}',
   '|': '|',
 };
-/** Brackets that denote functions, each with the closing bracket and the function. */
+/** Opening brackets that denote a function, each with its closing bracket and the function. */
 const roundings: Readonly<Record<string, readonly [close: string, operator: Operator]>> = {
   '\\lfloor': ['\\rfloor', 'floor'],
   '\\lceil': ['\\rceil', 'ceil'],
 };
-/** Functions that `\sin^{-1}` and similar notations denote. */
+/** Inverse functions, which notations such as `\sin^{-1}` denote. */
 const inverses: Readonly<Record<string, Operator>> = {
   sin: 'arcsin',
   cos: 'arccos',
   tan: 'arctan',
 };
-/** Functions that are the reciprocal of another function. */
+/** Functions that are the reciprocals of these functions. */
 const reciprocals: Readonly<Record<string, Operator>> = { sec: 'cos', csc: 'sin', cot: 'tan' };
 
 class Parser {
   readonly #tokens: Token[];
   #at = 0;
   #depth = 0;
-  /** Number of open absolute values in the current brackets. A bar closes the innermost of them. */
+  /**
+   * Number of absolute values that are open within the current brackets. A bar closes the innermost
+   * one.
+   */
   #bars = 0;
   /**
-   * Number of functions around the current position. Within a function, degrees measure an angle.
-   * Otherwise, degrees are a unit.
+   * Number of functions whose arguments contain the current position. In an argument, degrees are
+   * converted to radians; elsewhere, they are a unit.
    */
   #functions = 0;
 
@@ -95,7 +102,10 @@ class Parser {
     return this.#raised(this.#operand());
   }
 
-  /** Parses powers, which are right-associative. A sign in an exponent needs no braces. */
+  /**
+   * Parses powers, which are right-associative. An exponent may have a sign without braces, as in
+   * `2^-1`.
+   */
   #raised(base: Expression): Expression {
     if (!this.#take('^')) return base;
     const negative = this.#take('-');
@@ -114,7 +124,7 @@ class Parser {
     );
   }
 
-  /** Consumes the groups of digits after the first in a number such as `10 000`. */
+  /** Consumes the remaining groups of digits of a number such as `10 000`, after the first one. */
   #spacedThousands(): string {
     let groups = '';
     for (;;) {
@@ -127,8 +137,9 @@ class Parser {
   }
 
   /**
-   * Parses a mixed number such as `7 3/4` or `7\frac34`. If a proper fraction of two plain numbers
-   * follows an integer, the two are added. If another fraction follows, the integer is a factor.
+   * Parses what may follow an integer: in a mixed number such as `7 3/4` or `7\frac34`, a proper
+   * fraction of two plain numbers is added to the integer. Before any other fraction, the integer
+   * is a factor.
    */
   #mixedNumber(whole: Expression): Expression {
     const [first, second, third] = this.#tokens.slice(this.#at, this.#at + 3);
@@ -158,7 +169,7 @@ class Parser {
     return expression;
   }
 
-  /** Parses `n!`, and `30°` within functions. */
+  /** Parses what may follow an operand: `!`, and `°` in the argument of a function. */
   #postfixed(operand: Expression): Expression {
     let expression = operand;
     while (this.#take('!')) expression = apply('factorial', expression);
@@ -199,9 +210,7 @@ class Parser {
     return functionNames.has(name) ? this.#function(name) : invalid;
   }
 
-  /**
-   * Parses an argument of \frac: an expression in braces, or, as in TeX, the next single character.
-   */
+  /** Parses an argument of \frac: an expression in braces or, as in TeX, a single character. */
   #argument(): Expression {
     const token = this.#tokens[this.#at];
     if (token?.kind !== 'number' || !/^\d\d+$/.test(token.text)) return this.#primary();
@@ -223,7 +232,7 @@ class Parser {
     return this.#take(']') ? apply('root', this.#primary(), index) : invalid;
   }
 
-  /** Parses `\log_2 8`, `\sin^2 x`, `\ln(x)`. */
+  /** Parses a function with its argument, such as `\log_2 8`, `\sin^2 x` or `\ln(x)`. */
   #function(name: string): Expression {
     const base = this.#take('_') ? this.#primary() : undefined;
     const exponent = this.#take('^') ? this.#primary() : undefined;
@@ -257,8 +266,8 @@ class Parser {
   }
 
   /**
-   * Returns true if the next token can be multiplied with the preceding expression without a
-   * multiplication sign.
+   * Returns true if the next token can begin a factor, with which the preceding expression is
+   * multiplied without a sign.
    */
   #startsFactor(): boolean {
     const token = this.#tokens[this.#at];
@@ -299,7 +308,7 @@ function isProper(fraction: Expression): boolean {
   );
 }
 
-/** Multiplies two or three adjacent letters as variables. A longer word is invalid. */
+/** Returns the product of two or three adjacent letters as variables. A longer word is invalid. */
 function lettersOf(word: string): Expression {
   if (!/^[A-Za-z]{2,3}$/.test(word)) return invalid;
   return [...word]

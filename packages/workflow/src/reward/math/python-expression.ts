@@ -1,10 +1,13 @@
-/** Parses arithmetic as Python does, without LaTeX and without implied products. */
+/**
+ * Parses arithmetic expressions with Python's rules, without LaTeX and without implied
+ * multiplication.
+ */
 import { apply, evaluate, numeral, type Expression, type Operator } from './expression.js';
 import { toApproximate } from './number.js';
 
 /**
- * Maximum length (in characters) and depth of an expression. Longer or deeper expressions are not
- * parsed.
+ * Maximum length (in characters) and maximum nesting depth of an expression. Expressions beyond it
+ * are not parsed.
  */
 const maxLength = 1_000;
 const maxDepth = 50;
@@ -29,8 +32,8 @@ const constants: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Parses Python's arithmetic. Returns undefined if the text is anything else. Both `^` and `**` are
- * powers. Numbers have no leading zeros.
+ * Parses an arithmetic expression of Python. Returns undefined for any other text. Both `^` and
+ * `**` are powers. Numbers must not have leading zeros.
  */
 export function readPython(text: string): Expression | undefined {
   if (text.length > maxLength) return undefined;
@@ -40,8 +43,8 @@ export function readPython(text: string): Expression | undefined {
 }
 
 /**
- * Computes arithmetic in Python's notation. Returns undefined if there is no value, as for a
- * division by zero.
+ * Computes the value of an arithmetic expression of Python. Returns undefined if there is none, as
+ * for a division by zero.
  */
 export function pythonValue(text: string): number | undefined {
   const expression = readPython(text);

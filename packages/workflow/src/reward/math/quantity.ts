@@ -1,4 +1,7 @@
-/** Parses quantities: an expression that may be followed by a unit, a percent sign or a remark. */
+/**
+ * Parses quantities: expressions that may be followed by a unit, a percent sign or a remark (words
+ * that are not a unit, as in `5 apples`).
+ */
 import { apply, numeral, variablesOf, type Expression } from './expression.js';
 import type { Token } from './lexer.js';
 import { parseExpression } from './parser.js';
@@ -8,8 +11,8 @@ export interface Quantity {
   readonly kind: 'quantity';
   readonly expression: Expression;
   /**
-   * A known unit in its standard spelling. Undefined if there is no unit, or if the words are not a
-   * unit, as in `5 apples`.
+   * Name of the unit, the same for all spellings. Undefined if there is no unit, or only words that
+   * are not a known unit, as in `5 apples`.
    */
   readonly unit: string | undefined;
   /** True if a percent sign follows. `50%` may mean 50 or a half. */
@@ -39,7 +42,10 @@ function readPlain(tokens: readonly Token[]): Quantity | undefined {
   return expression && { kind: 'quantity', expression, unit: undefined, percent };
 }
 
-/** Parses a number with a unit. Only numbers have units. In `2x + 5 m`, the m is a variable. */
+/**
+ * Parses a number with a unit or remark. An expression with variables has none: in `2x + 5 m`, the
+ * m is a variable.
+ */
 function readMeasured(amount: readonly Token[], suffix: readonly Token[]): Quantity | undefined {
   const quantity = readPlain(amount);
   if (!quantity || variablesOf(quantity.expression).size > 0 || !isRemark(suffix)) return undefined;
@@ -59,8 +65,8 @@ function readMeasured(amount: readonly Token[], suffix: readonly Token[]): Quant
 }
 
 /**
- * Returns true if a unit or word can start at this token. The unit or word must follow a number,
- * and must not be a product of variables.
+ * Returns true if a unit or remark can begin at this token: the token follows a number, and is not
+ * a variable or product of variables.
  */
 function isUnitStart({ kind, text, apart }: Token, previous: Token | undefined): boolean {
   if (
@@ -77,8 +83,9 @@ function isUnitStart({ kind, text, apart }: Token, previous: Token | undefined):
 }
 
 /**
- * Returns true for words, and for the marks of composed units: `km/h`, `cm^2`, `m s^{-1}`. Returns
- * false if there is another number, in digits or words, which would be another answer.
+ * Returns true if the tokens can be a unit or remark: words, and the signs of composed units such
+ * as `km/h`, `cm^2` and `m s^{-1}`. Returns false if they contain a number, in digits or words,
+ * which would belong to another answer.
  */
 function isRemark(tokens: readonly Token[]): boolean {
   return tokens.every(({ kind, text }, index) => {
@@ -102,8 +109,8 @@ const textBefore = (tokens: readonly Token[], index: number, count: number): str
     .join('');
 
 /**
- * Returns the unit in its standard spelling, which is equal for `sq cm` and `cm^2`. Returns
- * undefined if a word is not a unit.
+ * Returns the name of the unit, which is equal for all spellings, such as `sq cm` and `cm^2`.
+ * Returns undefined if a word is not a unit.
  */
 function unitOf(tokens: readonly Token[]): string | undefined {
   const parts: string[] = [];
@@ -126,7 +133,7 @@ function unitOf(tokens: readonly Token[]): string | undefined {
 
 const unitMark = (text: string): string => (text === '°' ? 'degree' : text);
 
-/** Replaces leading number words with digits, as in `twenty-two apples` or `five`. */
+/** Replaces number words at the beginning with digits, as in `twenty-two apples` or `five`. */
 function withNumerals(tokens: readonly Token[]): readonly Token[] {
   const [first, second, third] = tokens;
   const value = wordValue(first);

@@ -1,4 +1,4 @@
-/** Compares the meaning of answers. */
+/** Compares answers by their meaning. */
 import type { Answer, Equation, Group, Inequality } from './answer.js';
 import {
   apply,
@@ -14,7 +14,7 @@ import { divide, exact, isFiniteDecimal, sameNumber, toApproximate, type Num } f
 import type { Quantity } from './quantity.js';
 import { unitRatio } from './units.js';
 
-/** Compares the values of answers, not their spellings. Symmetric. */
+/** Returns true if two answers have the same value, whatever their spelling. Symmetric. */
 export function sameAnswer(a: Answer, b: Answer): boolean {
   if (a.kind === 'equation' && b.kind === 'equation') return sameEquation(a, b);
   if (a.kind === 'equation') return sameAsValueOf(a, b);
@@ -27,15 +27,15 @@ export function sameAnswer(a: Answer, b: Answer): boolean {
   return a.kind === 'text' && b.kind === 'text' && a.text === b.text;
 }
 
-/** Returns true for `\{5\}` and `5`. */
+/** Returns true if the group is a set whose only item equals `item`, as for `\{5\}` and `5`. */
 const isSetOf = (group: Group, item: Answer): boolean =>
   group.shape === 'set' &&
   group.items.length === 1 &&
   group.items.every((only) => sameAnswer(only, item));
 
 /**
- * Returns true if an answer equals the value of an equation. `x = 5` has the value 5, and `6 + 30 =
- * 36` has the value 36. `2x + 3y = 6` has no value.
+ * Returns true if an answer equals the value that an equation states. `x = 5` states the value 5,
+ * and `6 + 30 = 36` the value 36. `2x + 3y = 6` states no value.
  */
 function sameAsValueOf(equation: Equation, value: Answer): boolean {
   const isValue =
@@ -49,8 +49,8 @@ function sameAsValueOf(equation: Equation, value: Answer): boolean {
 const lastSide = ({ sides }: Equation): Answer => sides.at(-1) ?? { kind: 'text', text: '' };
 
 /**
- * Returns true if both equations give the same variable the same value, or if the differences of
- * their sides are 0 for the same values of the variables.
+ * Returns true if both equations state the same value of the same variable, or if they have the
+ * same solutions: the difference of the sides of one is a constant multiple of that of the other.
  */
 function sameEquation(a: Equation, b: Equation): boolean {
   if (a.name !== undefined && a.name === b.name) return sameAnswer(lastSide(a), lastSide(b));
@@ -66,8 +66,8 @@ function differenceOf({ sides }: Equation): Expression | undefined {
 }
 
 /**
- * Returns true if one expression is a nonzero constant times the other. Their quotient is then the
- * same at all points.
+ * Returns true if one expression is a nonzero constant times the other, which is the case if their
+ * quotient is the same at all test points.
  */
 function areProportional(a: Expression, b: Expression): boolean {
   const quotients = testPoints(new Set([...variablesOf(a), ...variablesOf(b)]))
@@ -91,14 +91,14 @@ function sameInequality(a: Inequality, b: Inequality): boolean {
 }
 
 /**
- * Maximum number of items that are compared in any order, because the search for equal items is
- * quadratic. Longer lists are compared in order.
+ * Maximum number of items for a comparison in any order, whose time is quadratic. Longer lists are
+ * compared in order.
  */
 const maxUnordered = 32;
 
 /**
- * Compares groups. Brackets must be the same. A list without brackets is ordered when compared with
- * a tuple, and unordered when compared with a set or another list.
+ * Compares groups. Groups with brackets must have the same brackets. For a list without brackets,
+ * the order counts if the other group is a tuple, but not if it is a set or another list.
  */
 function sameGroup(a: Group, b: Group): boolean {
   const [left, right] = [vectorOf(a), vectorOf(b)];
@@ -137,8 +137,8 @@ const isListLike = ({ shape }: Group): boolean =>
   shape === 'list' || shape === 'set' || shape === 'union' || shape.includes(',');
 
 /**
- * Returns a tuple unchanged, and a matrix of one row or column as a tuple. Returns undefined for
- * other groups.
+ * Returns a matrix of one row or one column as a tuple, and a tuple unchanged. Returns undefined
+ * for other groups.
  */
 function vectorOf(group: Group): Group | undefined {
   if (group.shape === '(,)') return group;
@@ -152,8 +152,8 @@ function vectorOf(group: Group): Group | undefined {
 }
 
 /**
- * Compares quantities. If both units are known, they must be the same or convertible. If only one
- * side has a percent sign, the sign means a factor of 1 or 1/100.
+ * Compares quantities. If both have a known unit, the units must be the same or convertible. If
+ * only one has a percent sign, `50%` equals both 50 and a half.
  */
 function sameQuantity(a: Quantity, b: Quantity): boolean {
   if (a.unit !== undefined && b.unit !== undefined && a.unit !== b.unit) {
@@ -171,7 +171,9 @@ function sameQuantity(a: Quantity, b: Quantity): boolean {
   return sameExpression(apply('multiply', part.expression, hundredth), whole.expression);
 }
 
-/** Returns true if `a` times the ratio of the units equals `b`, as for `100 cm` and `1 m`. */
+/**
+ * Returns true if `a`, converted by the ratio of the units, equals `b`, as for `100 cm` and `1 m`.
+ */
 function isMultiple(
   a: Quantity,
   b: Quantity,
@@ -182,8 +184,9 @@ function isMultiple(
 }
 
 /**
- * Returns true if the expressions are equal at all points where both have a value. If there are
- * variables, at least two such points are required.
+ * Returns true if the expressions have equal values at all test points where both have a value. If
+ * there are variables, there must be at least two such points. A constant may also be a rounded
+ * decimal of the other.
  */
 export function sameExpression(a: Expression, b: Expression): boolean {
   if (sameTree(a, b)) return true;
@@ -209,8 +212,9 @@ function valuesAt(
 }
 
 /**
- * Returns true if `rounded` is a decimal of six or more significant digits, `value` has no finite
- * decimal expansion, and the two differ by less than one unit of the last digit.
+ * Returns true if `expression`, whose value is `rounded`, is a decimal number that approximates
+ * `value`: it has six or more significant digits, `value` has no finite decimal expansion, and they
+ * differ by less than one unit of the last digit.
  */
 function rounds(expression: Expression, rounded: Num, value: Num): boolean {
   const literal =

@@ -1,6 +1,6 @@
 /**
- * For each dimension, the sizes of its units relative to the smallest unit, keyed by the names of
- * `unitNames`.
+ * Sizes of units, in multiples of the smallest unit of their dimension. The units have the names in
+ * `unitNames`; each entry of the list is a dimension.
  */
 const dimensions: readonly Readonly<Record<string, number>>[] = [
   { mm: 1, cm: 10, m: 1_000, km: 1_000_000 },
@@ -14,8 +14,8 @@ const dimensions: readonly Readonly<Record<string, number>>[] = [
 ];
 
 /**
- * Returns the numerator and denominator by which an amount in `from` is multiplied to convert it to
- * `to`. Returns undefined if the units have different dimensions.
+ * Returns the factor that converts an amount from unit `from` to unit `to`, as numerator and
+ * denominator. Returns undefined if the units have different dimensions or are unknown.
  */
 export function unitRatio(from: string, to: string): readonly [bigint, bigint] | undefined {
   const dimension = dimensions.find(

@@ -3,7 +3,8 @@
 const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 
 /**
- * Tokens that replace LaTeX commands. The token is empty if the command only affects space or size.
+ * Plain spellings of LaTeX commands. The spelling is empty if the command only affects space or
+ * size.
  */
 export const commandTokens: ReadonlyMap<string, string> = new Map([
   ...words(
@@ -28,7 +29,7 @@ export const commandTokens: ReadonlyMap<string, string> = new Map([
   ['rangle', ')'],
 ]);
 
-/** Commands for text and fonts. Only the content of their braces counts. */
+/** Commands for text and fonts, of which only the content in braces counts. */
 export const wrapperCommands: ReadonlySet<string> = new Set(
   words(
     'text textbf textit textrm textsf texttt mathrm mathbf mathit mathsf mathbb mathcal rm bf it mbox hbox operatorname boldsymbol bm',
@@ -59,8 +60,8 @@ export const symbolCommands: ReadonlySet<string> = new Set(
 export const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺';
 
 /**
- * Replacements of characters. Vulgar fractions are replaced before Unicode's normalization, which
- * would join them to a preceding number.
+ * Replacements of characters. Vulgar fractions (½) are replaced before Unicode normalization, which
+ * would join them with a preceding number.
  */
 export const characterTexts: ReadonlyMap<string, string> = new Map([
   ...Object.entries({
@@ -153,7 +154,7 @@ export const unitNames: ReadonlyMap<string, string> = new Map(
     .flatMap((row) => row.map((spelling) => [spelling, row[0] ?? spelling] as const)),
 );
 
-/** Factors that words denote, as in `2 million`. */
+/** Factors by their word, as in `2 million`. */
 export const scaleWords: ReadonlyMap<string, bigint> = new Map([
   ['hundred', 100n],
   ['thousand', 1_000n],
@@ -164,8 +165,8 @@ export const scaleWords: ReadonlyMap<string, bigint> = new Map([
 ]);
 
 /**
- * Fraction words. After a number, as in `2 thirds`, they change its value, so they are never part
- * of a remark.
+ * Words for fractions. After a number, as in `2 thirds`, such a word changes the value, so it is
+ * never part of a remark.
  */
 export const fractionWords: ReadonlySet<string> = new Set(
   words(
@@ -173,7 +174,7 @@ export const fractionWords: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Numbers in English words, below one hundred. */
+/** English words for numbers below one hundred. */
 export const numberWords: ReadonlyMap<string, bigint> = new Map([
   ...words(
     'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen',

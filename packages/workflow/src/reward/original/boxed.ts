@@ -1,14 +1,14 @@
 /**
- * Extracts the `\boxed{}` of an answer, and compares contents, like Trinity-RFT's
- * `last_boxed_only_string`, `is_equiv` and `compute_score_v0`.
+ * Extracts and compares the contents of `\boxed{}`, like Trinity-RFT's `last_boxed_only_string`,
+ * `is_equiv` and `compute_score_v0`.
  */
 import { stripString } from './strip-string.js';
 
 /**
- * `last_boxed_only_string`: returns the last `\boxed{}` with its command. If the text contains
- * `\boxed ` (with a space), returns the last one of these up to a dollar sign. Otherwise returns
- * the last `\boxed` with balanced braces, or the last `\fbox` if there is no `\boxed`. Returns null
- * if there is neither, or if its brace is not closed.
+ * Port of `last_boxed_only_string`: returns the last `\boxed{}`, including the command. If the text
+ * contains `\boxed ` (with a space), returns the text from the last one of these up to a dollar
+ * sign. Otherwise returns the last `\boxed` with balanced braces, or the last `\fbox` if there is
+ * no `\boxed`. Returns null if there is neither, or if its brace is not closed.
  */
 export function lastBoxedOnlyString(text: string): string | null {
   const blank = text.lastIndexOf('\\boxed ');
@@ -43,7 +43,8 @@ function contentOf(box: string): string | undefined {
 }
 
 /**
- * `is_equiv`: returns true for texts that are equal after {@link stripString}, and for two nulls.
+ * Port of `is_equiv`: returns true for texts that are equal after {@link stripString}, and for two
+ * nulls.
  */
 export function isEquiv(a: string | null, b: string | null): boolean {
   if (a === null || b === null) return a === b;
@@ -51,7 +52,7 @@ export function isEquiv(a: string | null, b: string | null): boolean {
 }
 
 /**
- * `compute_score_v0` of `math_boxed_reward`: compares the content of the last `\boxed{}` in
+ * Port of `compute_score_v0` of `math_boxed_reward`: compares the content of the last `\boxed{}` in
  * `solution` with that of the last one in `truth`, or with all of `truth` if it has none. Returns 1
  * if they are equal by {@link isEquiv}, else 0.
  */

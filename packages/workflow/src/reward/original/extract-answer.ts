@@ -1,12 +1,12 @@
-/** `extract_answer` of Trinity-RFT's evaluation workflows (after Qwen2.5-Math). */
+/** Port of `extract_answer` of Trinity-RFT's evaluation workflows (after Qwen2.5-Math). */
 import { balancedEnd } from './boxed.js';
 import { stripString } from './strip-string.js';
 
 /**
- * Returns the answer in a response. The answer is the content of the last "boxed", otherwise the
- * line after "the answer is" or 答案是. Both are normalized by {@link stripString}. If there is
- * neither, the answer is the last number, without its commas. Returns null if there is no answer,
- * if the answer is empty, or if the response is not a string. Takes linear time.
+ * Returns the answer in a response: the content of the last "boxed"; if there is none, the line
+ * after "the answer is" or 答案是; both normalized by {@link stripString}. If there is neither, the
+ * answer is the last number, without commas. Returns null if there is no answer, if the answer is
+ * empty, or if the response is not a string. Takes linear time.
  */
 export function extractAnswer(response: unknown): string | null {
   if (typeof response !== 'string') return null;

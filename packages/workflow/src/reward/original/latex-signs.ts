@@ -1,8 +1,8 @@
 /** Plain text of LaTeX commands that have no arguments. */
 
 /**
- * Signs in the spelling of Trinity-RFT's DAPO grader, which later looks for `pi`, `inf`, `U` and
- * `*`.
+ * Names of commands, each followed by its plain text. The spelling is that of Trinity-RFT's DAPO
+ * grader, which later looks for `pi`, `inf`, `U` and `*`.
  */
 const named =
   "pi pi infty inf cup U cdot * times * div ÷ pm ± mp ∓ le ≤ leq ≤ ge ≥ geq ≥ ne ≠ neq ≠ approx ≈ in ∈ cap ∩ to → rightarrow → Rightarrow ⇒ ldots … dots … cdots ⋯ circ ∘ angle ∠ emptyset ∅ lfloor ⌊ rfloor ⌋ lceil ⌈ rceil ⌉ prime ' sin sin cos cos tan tan log log ln ln exp exp";
@@ -17,7 +17,7 @@ export const latexSigns: ReadonlyMap<string, string> = new Map([
   ['qquad', '    '],
 ]);
 
-/** Plain text of a backslash followed by a single character. */
+/** Plain text of LaTeX commands that are a backslash and a single character. */
 export const latexEscapes: ReadonlyMap<string, string> = new Map([
   ...pairs('{ { } } % % $ $ & & # # _ _'),
   [' ', ' '],
@@ -34,7 +34,7 @@ function pairs(text: string): readonly (readonly [string, string])[] {
   );
 }
 
-/** Returns the letter that `\mathbf` shows for a plain letter. */
+/** Returns the bold Unicode letter that `\mathbf` shows for a plain letter. */
 export const boldLetter = (letter: string): string => {
   const start = /[A-Z]/.test(letter) ? 0x1d400 - 65 : /[a-z]/.test(letter) ? 0x1d41a - 97 : 0;
   return String.fromCodePoint(start + (letter.codePointAt(0) ?? 0));

@@ -1,17 +1,16 @@
 /**
- * Converts the LaTeX that answers use to plain text, in the spelling that Trinity-RFT's DAPO grader
- * expects.
+ * Converts LaTeX in answers to plain text, in the spelling that Trinity-RFT's DAPO grader expects.
  */
 import { balancedEnd } from './boxed.js';
 import { boldLetter, latexEscapes, latexSigns } from './latex-signs.js';
 
-/** Maximum nesting of LaTeX. Deeper nesting is dropped. */
+/** Maximum nesting depth of LaTeX. Parts that are nested more deeply are dropped. */
 const maxDepth = 50;
 
 /**
  * Converts LaTeX to text. `\frac{a}{b}` becomes `a/b`, `\sqrt{a}` becomes `sqrt(a)`, and a matrix
- * becomes `[ 1 2; 3 4 ]`. Commands of signs are replaced with the signs. Braces, fonts and
- * surrounding white space are dropped.
+ * becomes `[ 1 2; 3 4 ]`. Commands for signs become the signs. Braces, fonts and surrounding white
+ * space are dropped.
  */
 export function latexToText(latex: string): string {
   return convert(
@@ -23,7 +22,7 @@ export function latexToText(latex: string): string {
   ).trim();
 }
 
-/** A part of the text, and the index at which the next part begins. */
+/** Text of a converted part, and the index at which the next part begins. */
 interface Part {
   readonly content: string;
   readonly end: number;

@@ -1,26 +1,27 @@
 /**
- * `math_equal` and `verify_math_answer` of Trinity-RFT's evaluation workflows (after Qwen2.5-Math).
+ * Ports of `math_equal` and `verify_math_answer` of Trinity-RFT's evaluation workflows (after
+ * Qwen2.5-Math).
  */
 import { extractAnswer } from './extract-answer.js';
 import { isClose, pythonFloat } from './python.js';
 import { symbolicEqual } from './sympify.js';
 
-/** Maximum number of characters of an answer. Longer answers are only compared as text. */
+/** Maximum length of an answer in characters. Longer answers are only compared as text. */
 const maxLength = 1_000;
 
 /**
- * `verify_math_answer`: compares the answers that {@link extractAnswer} finds, by
- * {@link mathEqual}.
+ * Port of `verify_math_answer`: compares the answers that {@link extractAnswer} finds, by {@link
+ * mathEqual}.
  */
 export function verifyMathAnswer(response: string, truth: string): boolean {
   return mathEqual(extractAnswer(response), extractAnswer(truth));
 }
 
 /**
- * `math_equal`: compares two answers after `stripString`. Returns true for equal texts, and for
- * numbers with a relative difference of at most 1e-4, even if one is a hundred times the other.
- * Also returns true for intervals and matrices with equal cells, and for equal equations. Other
- * expressions must be equal as sympy reads them, which excludes LaTeX.
+ * Port of `math_equal`: compares two answers after `stripString`. Returns true for equal texts, for
+ * numbers with a relative difference of at most 1e-4 (also if one is a hundred times the other),
+ * for intervals and matrices with equal cells, and for equal equations. Other expressions are equal
+ * only if sympy can parse them, which excludes LaTeX, and they have equal values.
  */
 export function mathEqual(answer: string | null, truth: string | null): boolean {
   if (answer === null || truth === null) return false;

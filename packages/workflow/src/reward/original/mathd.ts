@@ -1,6 +1,6 @@
 /**
- * Normalizes answers like Hendrycks' MATH. This is the first of two spellings that Trinity-RFT's
- * DAPO grader compares.
+ * Normalizes answers as for the data set MATH of Hendrycks et al. This is the first of two
+ * spellings that Trinity-RFT's DAPO grader compares.
  */
 import { fixFractions } from './strip-string.js';
 

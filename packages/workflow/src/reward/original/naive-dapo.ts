@@ -9,8 +9,8 @@ import { mathdNormalize } from './mathd.js';
 import { pythonFloat, wholeDigits } from './python.js';
 
 /**
- * Maximum number of characters of an answer. Longer answers are only compared as text. No real
- * answer is that long, and the limit bounds the time.
+ * Maximum length of an answer in characters, which bounds the running time. Longer answers, which
+ * do not occur in practice, are only compared as text.
  */
 const maxLength = 1_000;
 
@@ -20,8 +20,8 @@ const units =
     .map((unit) => new RegExp(String.raw`${unit}(?:es)?s? *(?:\^[0-9]+)?`, 'g'));
 
 /**
- * `_normalize`: drops the text wrapper, style signs and units. Writes numbers in digits, mixed
- * numbers as sums, and all letters in lower case.
+ * Port of `_normalize`: drops the text wrapper, style commands and units, and writes numbers in
+ * digits, mixed numbers as sums, and all letters in lower case.
  */
 export function normalizeDapo(answer: string): string {
   let text = /^\\text\{(.+?)\}$/.exec(answer)?.[1] ?? answer;
@@ -44,7 +44,7 @@ export function normalizeDapo(answer: string): string {
   return wholeDigits(pythonFloat(withoutThousands(text)) ?? NaN) ?? text;
 }
 
-/** Removes commas between a digit and three digits until there are none left. */
+/** Removes commas between a digit and three digits, repeatedly until none is left. */
 function withoutThousands(text: string): string {
   let plain = text;
   for (let before; before !== plain;) {
@@ -55,8 +55,8 @@ function withoutThousands(text: string): string {
 }
 
 /**
- * `split_tuple`: returns the items inside one pair of brackets that contains no other brackets.
- * Returns the whole text as one item if there is no such pair, and no item for an empty string.
+ * Port of `split_tuple`: returns the items of a text in brackets that contain no other brackets.
+ * Returns the whole text as one item if it has no such brackets, and no items for an empty string.
  */
 export function splitTuple(text: string): readonly string[] {
   const plain = withoutThousands(text);
@@ -68,14 +68,14 @@ export function splitTuple(text: string): readonly string[] {
     .map((item) => item.trim());
 }
 
-/** `_is_frac`: returns true for a fraction of integers whose denominator is not 0. */
+/** Port of `_is_frac`: returns true for a fraction of integers whose denominator is not 0. */
 export function isFraction(text: string): boolean {
   return /^-?[0-9]+[^\n]?\/0*[1-9][0-9]*[^\n]?$/.test(text);
 }
 
 /**
- * `should_allow_eval`: returns true if the text has at most two different letters apart from sqrt
- * and frac, and no braced, chained or long exponents.
+ * Port of `should_allow_eval`: returns true if the text has at most two different letters, apart
+ * from sqrt and frac, and no braced, chained or long exponents.
  */
 export function shouldAllowEval(text: string): boolean {
   const letters = new Set(text.replaceAll('sqrt', '').replaceAll('frac', '').match(/\p{L}/gu));
@@ -84,10 +84,10 @@ export function shouldAllowEval(text: string): boolean {
 
 /**
  * Scores a response. Returns 1 if its answer equals the truth in one of the two spellings or by
- * {@link mathEqual}, else 0. The answer is the content of the last `\boxed{}` (`\fbox{}` if there
- * is none) after the last `</think>`, or all text after that tag without either. {@link mathEqual}
- * replaces PRIME's comparison, which Trinity-RFT tries last. As in Trinity-RFT, a text with `\pi`
- * is only compared as text.
+ * {@link mathEqual}, else 0. The answer is searched after the last `</think>`: the content of the
+ * last `\boxed{}`, or of the last `\fbox{}` if there is none; without either, the whole text.
+ * {@link mathEqual} replaces PRIME's comparison, which Trinity-RFT tries last. As in Trinity-RFT, a
+ * text with `\pi` is only compared as text.
  */
 export function naiveDapoScore(response: string, truth: string): number {
   const final = response.split('</think>').at(-1) ?? '';

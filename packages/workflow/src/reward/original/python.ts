@@ -8,7 +8,7 @@ const special: ReadonlyMap<string, number> = new Map([
   ['nan', NaN],
 ]);
 
-/** Python's `float(text)`. Returns undefined if Python would raise ValueError. */
+/** Implements Python's `float(text)`. Returns undefined if Python would raise ValueError. */
 export function pythonFloat(text: string): number | undefined {
   const trimmed = text.trim();
   if (decimal.test(trimmed)) return Number(trimmed.replaceAll('_', ''));
@@ -16,7 +16,7 @@ export function pythonFloat(text: string): number | undefined {
   return value === undefined || !trimmed.startsWith('-') ? value : -value;
 }
 
-/** Python's `math.isclose(a, b, rel_tol=tolerance)`. */
+/** Implements Python's `math.isclose(a, b, rel_tol=tolerance)`. */
 export function isClose(a: number, b: number, tolerance: number): boolean {
   if (a === b) return true;
   if (!Number.isFinite(a) || !Number.isFinite(b)) return false;
@@ -24,15 +24,15 @@ export function isClose(a: number, b: number, tolerance: number): boolean {
 }
 
 /**
- * Returns the digits of a float that is at most 1e-7 from an integer, as `str(int(round(x)))`
- * writes them. Returns undefined for other floats.
+ * Returns the integer next to a float, as `str(int(round(x)))` writes it. Returns undefined for
+ * floats that differ from an integer by more than 1e-7.
  */
 export function wholeDigits(value: number): string | undefined {
   if (!Number.isFinite(value) || Math.abs(value - Math.round(value)) > 1e-7) return undefined;
   return BigInt(Math.round(value)).toString();
 }
 
-/** Python's `str.rstrip(character)`. */
+/** Implements Python's `str.rstrip(character)`. */
 export function trimEnd(text: string, character: string): string {
   let end = text.length;
   while (end > 0 && text[end - 1] === character) end--;

@@ -1,14 +1,14 @@
 /**
- * `strip_string`: converts answers to the spelling in which Trinity-RFT (after Qwen2.5-Math)
- * compares them as text.
+ * Port of `strip_string`, which converts answers to the spelling in which Trinity-RFT (after
+ * Qwen2.5-Math) compares them as text.
  */
 import { trimEnd } from './python.js';
 import { eraseUnits } from './units.js';
 import { wordNumber } from './word-number.js';
 
 /**
- * Maximum number of characters of a text. Longer texts are unchanged. No real answer is that long,
- * and the limit bounds the time.
+ * Maximum length of a text in characters, which bounds the running time. Longer texts, which do not
+ * occur as answers in practice, are not changed.
  */
 const maxLength = 1_000;
 

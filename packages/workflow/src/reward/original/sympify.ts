@@ -1,6 +1,6 @@
 /**
- * Implements the part of sympy's `sympify` that the comparisons of Trinity-RFT need: Python
- * expressions without implied products.
+ * Implements the part of sympy's `sympify` that Trinity-RFT's comparisons need: Python expressions
+ * without implied multiplication.
  */
 import { evaluate, variablesOf } from '../math/expression.js';
 import { toApproximate } from '../math/number.js';

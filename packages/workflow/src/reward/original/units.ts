@@ -1,5 +1,5 @@
 /**
- * Words that Trinity-RFT treats as units. They are from MathQA, and include single letters. As in
+ * Words from MathQA that Trinity-RFT treats as units, which include single letters. As in
  * Trinity-RFT, each word is a regular expression, so that a dot matches any character.
  */
 
@@ -15,8 +15,8 @@ const units =
 /** Pattern for a unit and its neighbouring characters, which are kept. */
 interface UnitPattern {
   /**
-   * Literal text of the unit. Texts without this literal need no search. Undefined for units with a
-   * dot, which matches any character.
+   * Literal text of the unit, by which texts without the unit are skipped quickly. Undefined for a
+   * unit with a dot, because the dot matches any character.
    */
   readonly literal: string | undefined;
   readonly pattern: RegExp;
@@ -38,8 +38,8 @@ function unitPatterns(): readonly UnitPattern[] {
 let patterns: readonly UnitPattern[] | undefined;
 
 /**
- * Removes units between non-word characters, in two rounds. Skips a removal that would leave no
- * text. `a/b` becomes `/b`.
+ * Removes units that have non-word characters on both sides, in two rounds. Skips a removal that
+ * would leave no text. `a/b` becomes `/b`.
  */
 export function eraseUnits(text: string): string {
   patterns ??= unitPatterns();

@@ -3,8 +3,9 @@ import { rewardKind } from './shared/reward-kind.js';
 import { accuracyCoef } from './shared/arguments.js';
 
 /**
- * Computes the reward with the rule `answer` of the checker. `accuracy_reward` of Trinity-RFT 0.5.2
- * swaps the reference answer and the response. This function does not.
+ * Computes the reward with the rule `answer` of the math checker. `accuracy_reward` of Trinity-RFT
+ * 0.5.2 passes the reference answer and the response to its checker in the wrong order; this
+ * function does not.
  */
 export const accuracyReward = rewardKind('accuracy_reward', {
   summary: 'Is the answer, wherever it is, mathematically the expected one?',

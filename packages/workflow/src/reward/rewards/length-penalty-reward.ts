@@ -5,7 +5,7 @@ import { requireTokens } from './shared/inputs.js';
 import { accuracyCoef } from './shared/arguments.js';
 
 /**
- * The sum of two parts: the accuracy by the rule `answer` of the checker, and the length penalty
+ * Sum of the accuracy, by the rule `answer` of the math checker, and the length penalty
  * -length_coef * min(1, tokens / max_response_length). If `length_coef` is below `accuracy_coef`, a
  * long correct answer still has a higher reward than a short wrong one. Source: the token cost of
  * Arora and Zanette, arXiv:2502.04463, without its normalisation within the group.

@@ -6,8 +6,8 @@ import { wholeResponse } from './shared/inputs.js';
 import { accuracyCoef, checkerArg, formatScoreCoef } from './shared/arguments.js';
 
 /**
- * Computes the reward with the rule `boxed` or `trinity_boxed` of the checker, and with
- * {@link hasOneThought}. Source: `math_boxed_reward` of Trinity-RFT 0.5.2.
+ * Computes the reward with the rule `boxed` or `trinity_boxed` of the math checker, and with {@link
+ * hasOneThought}. Source: `math_boxed_reward` of Trinity-RFT 0.5.2.
  */
 export const mathBoxedReward = rewardKind('math_boxed_reward', {
   summary: 'Is the answer in the last box the expected one?',

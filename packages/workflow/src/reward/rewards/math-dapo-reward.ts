@@ -6,9 +6,9 @@ import { requireTokens } from './shared/inputs.js';
 import { accuracyCoef, checkerArg, overlongArgs } from './shared/arguments.js';
 
 /**
- * The sum of two parts: the accuracy by the rule `answer` or `trinity_dapo` of the checker, and
- * {@link overlongPenalty}. By default, a wrong answer gives 0, as in Trinity-RFT 0.5.2. It gives -1
- * in the paper and in later versions. Source: DAPO, arXiv:2503.14476, section 3.4;
+ * Sum of the accuracy, by the rule `answer` or `trinity_dapo` of the math checker, and {@link
+ * overlongPenalty}. By default, the accuracy of a wrong answer is 0, as in Trinity-RFT 0.5.2; in
+ * the paper and in later versions, it is -1. Source: DAPO, arXiv:2503.14476, section 3.4;
  * `math_dapo_reward` of Trinity-RFT 0.5.2.
  */
 export const mathDapoReward = rewardKind('math_dapo_reward', {

@@ -1,10 +1,10 @@
-/** `math_eval_reward`: accuracy as benchmark evaluations measure it. */
+/** `math_eval_reward`: accuracy as in benchmark evaluations. */
 import { rewardKind } from './shared/reward-kind.js';
 import { accuracyCoef, checkerArg } from './shared/arguments.js';
 
 /**
- * Computes the reward with the rule `answer` of the checker; with `checker: trinity`, with the rule
- * `trinity_eval` (after Qwen2.5-Math).
+ * Computes the reward with the rule `answer` of the math checker. With `checker: trinity`, uses the
+ * rule `trinity_eval` (after Qwen2.5-Math) instead.
  */
 export const mathEvalReward = rewardKind('math_eval_reward', {
   summary:

@@ -26,8 +26,8 @@ const weightsArg: Arg<Partial<Weights>> = {
 };
 
 /**
- * The weighted sum of five parts. `format` is 1 for the correct layout. `accuracy` is 1 for a
- * correct answer, and `brier` is 1 - (accuracy - confidence)^2; both are 0 if the layout is wrong.
+ * Weighted sum of five parts. `format` is 1 for the correct layout. `accuracy` is 1 for a correct
+ * answer, and `brier` is 1 - (accuracy - confidence)^2; both are 0 if the layout is wrong.
  * `mean_confidence` is the confidence. `confidence_one_or_zero` is 1 for a confidence below 0.01 or
  * above 0.99. Source: RLCR, arXiv:2507.16806, with the weights of Trinity-RFT's `rlcr_reward`
  * (2026).

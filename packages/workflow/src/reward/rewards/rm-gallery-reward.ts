@@ -1,4 +1,4 @@
-/** `rm_gallery_reward`: supports only `math_verify_reward` of RM-Gallery's rewards. */
+/** `rm_gallery_reward`: of RM-Gallery's rewards, supports only `math_verify_reward`. */
 import { ConfigError, stringArg } from '@trinity-rft/core';
 import { rewardKind } from './shared/reward-kind.js';
 
@@ -15,7 +15,7 @@ const refusal =
   'defineReward({ name, score }) in a module of --plugin-dir.';
 
 /**
- * Computes the reward with the rule `answer` of the checker, like `math_verify_reward` of
+ * Computes the reward with the rule `answer` of the math checker, like `math_verify_reward` of
  * RM-Gallery.
  */
 export const rmGalleryReward = rewardKind(name, {

@@ -8,10 +8,10 @@ import { accuracyCoef } from './shared/arguments.js';
 
 /**
  * Reads every `<tool_call>..</tool_call>` after the thought. Each tag contains JSON such as
- * `[{"name": .., "arguments": ..}]`. A response is correct if it has exactly the calls of the
- * reference answer, in any order and with equal arguments, and exactly one thought before the first
- * call. Two empty lists are equal. Source: Tool-N1, arXiv:2505.00024; `tool_call_workflow` of
- * Trinity-RFT, which only reads the last tag.
+ * `[{"name": .., "arguments": ..}]`. A response is correct if it has exactly one thought, and after
+ * it exactly the calls of the reference answer, in any order and with equal arguments. If the
+ * reference has no calls, a response without calls is correct. Source: Tool-N1, arXiv:2505.00024;
+ * `tool_call_workflow` of Trinity-RFT, which reads only the last tag.
  */
 export const toolCallReward = rewardKind('tool_call_reward', {
   summary: 'Are exactly the expected tools called, with the expected arguments, after one thought?',

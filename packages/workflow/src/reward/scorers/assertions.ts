@@ -1,4 +1,4 @@
-/** Assertions of promptfoo that neither call a model nor run code. */
+/** Checks assertions of promptfoo that neither call a model nor run code. */
 import { ConfigError, RewardError } from '@trinity-rft/core';
 import { fillTemplate, pickRow, tryJson } from '@trinity-rft/core/support';
 import { isDeepStrictEqual } from 'node:util';
@@ -10,13 +10,13 @@ import { sharedMathChecker } from '../checker/checker.js';
  */
 export interface Assertion {
   /**
-   * Type such as `contains` or `regex`. The prefix `not-`, as in `not-contains`, negates the
-   * assertion.
+   * Type such as `contains` or `regex`. With the prefix `not-`, as in `not-contains`, the assertion
+   * is negated.
    */
   readonly type: string;
   /** Expected value. `{{column}}` and `{{column.key}}` are replaced with values of the task. */
   readonly value?: unknown;
-  /** Largest edit distance that `levenshtein` accepts. @default 5 */
+  /** Maximum edit distance that `levenshtein` accepts. @default 5 */
   readonly threshold?: number;
   /** Weight of the assertion in the score. @default 1 */
   readonly weight?: number;
@@ -24,7 +24,7 @@ export interface Assertion {
 
 type Holds = (output: string, value: unknown, assertion: Assertion) => boolean | Promise<boolean>;
 
-/** Columns of a task, and for promptfoo its variables. */
+/** Row of a task. Its columns are the variables of promptfoo. */
 type Row = Readonly<Record<string, unknown>>;
 
 const lower = (text: string): string => text.toLowerCase();
@@ -50,7 +50,7 @@ const kinds: Readonly<Record<string, Holds>> = {
   levenshtein: (output, value, { threshold = 5 }) => isWithin(output, String(value), threshold),
 };
 
-/** Maximum number of brackets that are tried as the beginning of JSON. */
+/** Maximum number of opening brackets at which an attempt is made to parse JSON. */
 const mostOpenings = 50;
 /** Assertion types whose optional value is a JSON schema. Schemas are not supported. */
 const withSchema: readonly string[] = ['is-json', 'contains-json'];
@@ -61,8 +61,8 @@ const withSchema: readonly string[] = ['is-json', 'contains-json'];
 const withEmpty: readonly string[] = ['equals', 'levenshtein'];
 
 /**
- * Returns true if the text contains a match. The search is made in the thread that compares
- * answers, because a pattern may take longer than the lifetime of the process.
+ * Returns true if the response contains a match of the pattern. The search runs in the worker
+ * thread of the math checker, because a regular expression may practically never end.
  * @throws RewardError for a pattern that is invalid or takes too long
  */
 async function matches(response: string, pattern: string): Promise<boolean> {
@@ -86,11 +86,14 @@ const formError = (message: string): RewardError =>
 const hasType = (value: unknown): value is Assertion =>
   typeof (value as { readonly type?: unknown } | null | undefined)?.type === 'string';
 
-/** Returns true for one assertion, or a list with assertions. */
+/** Returns true if the value is an assertion or a list that contains assertions. */
 export const isAssertions = (value: unknown): value is Assertion | readonly Assertion[] =>
   Array.isArray(value) ? value.some(hasType) : hasType(value);
 
-/** Returns the assertions as a list. @throws RewardError if an entry has no type */
+/**
+ * Returns the assertions as a list.
+ * @throws RewardError if an assertion has no type
+ */
 function listOf(given: Assertion | readonly Assertion[]): readonly Assertion[] {
   const list = 'type' in given ? [given] : given;
   const wrong = list.findIndex((entry) => !hasType(entry));
@@ -139,11 +142,11 @@ function isPattern(source: string): boolean {
 }
 
 /**
- * Creates a scorer. The score is the weighted mean of the assertions, as in promptfoo. The reason
- * names the assertions that do not hold.
+ * Creates a scorer from assertions. The score is the weighted mean of their results, as in
+ * promptfoo. The reason names the assertions that fail.
  * @throws ConfigError for an unknown type, such as one that calls a model or runs code, and for a
- * value that is missing or cannot be used; RewardError if an entry has no type, if the weights add
- * up to 0 or less, and (when an answer is scored) for a placeholder without a value, an empty
+ * value that is missing or cannot be used; RewardError if an assertion has no type, if the weights
+ * add up to 0 or less, and (when an answer is scored) for a placeholder without a value, an empty
  * value, or a pattern that cannot be searched for
  */
 export function assertionScorer(given: Assertion | readonly Assertion[]) {
@@ -204,7 +207,8 @@ export async function taskAssertions({ output, metadata = {} }: AssertionArgumen
 }
 
 /**
- * Replaces the placeholders in the value of an assertion with the task's columns.
+ * Returns the value of an assertion in which columns of the task replace the placeholders, after
+ * checking it.
  * @throws RewardError if a column has no value, or if the result is empty or not a valid pattern
  */
 function filled(assertion: Assertion, row: Row): unknown {
@@ -214,9 +218,9 @@ function filled(assertion: Assertion, row: Row): unknown {
 }
 
 /**
- * Replaces the placeholders in the value of an assertion with the task's columns. A placeholder
- * whose name begins with no letter, as in the pattern `a{{1}}`, is text unless there is such a
- * column.
+ * Replaces the placeholders in the value of an assertion with the columns of the task. A
+ * placeholder whose name does not begin with a letter, as in the pattern `a{{1}}`, is ordinary text
+ * unless there is a column of that name.
  */
 function fillIn(
   assertion: Assertion,
@@ -256,13 +260,13 @@ const negatedIf =
   async (...args) =>
     (await holds(...args)) !== isNot;
 
-/** Returns the value after a round trip through JSON, where -0 is 0. */
+/** Converts a value to JSON and back, so that -0 becomes 0. */
 const asJson = (value: unknown): unknown => tryJson(JSON.stringify(value));
 
 const sameJson = (output: string, value: unknown): boolean =>
   isDeepStrictEqual(asJson(tryJson(output)), asJson(value));
 
-/** Returns true if the text contains valid JSON between matching brackets. */
+/** Returns true if the text contains valid JSON that begins and ends with matching brackets. */
 function holdsJson(output: string): boolean {
   for (const { index } of [...output.matchAll(/[{[]/g)].slice(0, mostOpenings)) {
     const end = endOfBrackets(output, index);
@@ -272,8 +276,8 @@ function holdsJson(output: string): boolean {
 }
 
 /**
- * Returns the index after the bracket that closes the bracket at `begin`. Ignores brackets within
- * strings.
+ * Returns the index after the bracket that closes the bracket at `begin`; undefined if there is
+ * none. Brackets within strings do not count.
  */
 function endOfBrackets(text: string, begin: number): number | undefined {
   let depth = 0;

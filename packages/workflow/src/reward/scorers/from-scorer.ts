@@ -9,9 +9,9 @@ import { assertionScorer, isAssertions, type Assertion } from './assertions.js';
 import { readScores } from './read-scores.js';
 
 /**
- * A scorer: a function of autoevals, Braintrust, evalite, openevals, LangSmith or Langfuse, an
- * object that contains such a function (evalite's `{ scorer }`, vitest-evals' judge `{ assess }`),
- * or assertions of promptfoo.
+ * A scorer of an evaluation library: a function of autoevals, Braintrust, evalite, openevals,
+ * LangSmith or Langfuse, an object that contains such a function (evalite's `{ scorer }`,
+ * vitest-evals' judge `{ assess }`), or assertions of promptfoo.
  */
 export type Scorer =
   // oxlint-disable-next-line typescript/no-explicit-any -- each library types its own argument
@@ -25,22 +25,22 @@ export type Scorer =
 
 export interface FromScorerOptions {
   /**
-   * Name of the metric for scores that have no name. @default the scorer's own name, otherwise
-   * `score`
+   * Name of the metric for scores without a name.
+   * @default the scorer's own name, otherwise `score`
    */
   readonly name?: string;
   /**
-   * Creates the argument of the scorer, if it needs other columns of the task, or an answer that is
-   * not text.
+   * Creates the argument with which the scorer is called. Needed if the scorer reads other columns
+   * of the task, or an answer that is not text.
    * @default {@link scorerArguments}
    */
   readonly map?: (input: RewardInput) => unknown;
 }
 
 /**
- * Creates an argument with the field names of all libraries: `input`, `output`, `expected`;
- * `inputs`, `outputs`, `referenceOutputs`, `reference_outputs`; `expectedOutput`. `metadata` is the
- * task's row.
+ * Creates the default argument of a scorer, with the field names of all libraries: `input`,
+ * `output`, `expected`; `inputs`, `outputs`, `referenceOutputs`, `reference_outputs`;
+ * `expectedOutput`. `metadata` is the task's row.
  */
 export function scorerArguments({ prompt, response, truth, rawTask }: RewardInput) {
   const [input, output, expected] = [prompt ?? '', response, truth];

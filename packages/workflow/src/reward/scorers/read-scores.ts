@@ -3,18 +3,18 @@ import { RewardError, type ReasonedReward } from '@trinity-rft/core';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Fields in which libraries return the score: autoevals and evalite, Langfuse, promptfoo. */
+/** Names under which libraries return the score: autoevals and evalite, Langfuse, promptfoo. */
 const scoreKeys = ['score', 'value', 'pass'] as const;
 const nameKeys = ['name', 'key'] as const;
 /**
- * Fields in which libraries return an explanation. They are first looked up in the result, then in
- * its `metadata`.
+ * Names under which libraries return an explanation: in the result itself, otherwise in its
+ * `metadata`.
  */
 const reasonKeys = ['comment', 'reason', 'explanation', 'rationale'] as const;
 
 /**
- * Reads a scorer's result.
- * @param title name given to a score that has none
+ * Converts the result of a scorer to a reward with its parts and reasons.
+ * @param title name for a score that has none
  * @throws RewardError if a scorer reports an error or returns no number, or if two scores have the
  * same name
  */

@@ -5,14 +5,14 @@ export const accuracyCoef = numberArg(1, undefined, 'Value of part accuracy for 
 
 export const formatScoreCoef = numberArg(0.1, { min: 0 }, 'Size of part format_score.');
 
-/** Argument that selects the checker of answers. */
+/** Specification of the argument that selects how answers are compared. */
 export const checkerArg = choiceArg(
   ['math', 'trinity'],
   'math',
   'What compares the answers: math, the checker of this package; trinity, the text comparison of Trinity-RFT.',
 );
 
-/** The arguments of `overlongPenalty`. */
+/** Specifications of the arguments from which `readOverlong` reads the options of the penalty. */
 export const overlongArgs = {
   max_response_length: numberArg(
     undefined,
@@ -27,5 +27,5 @@ export const overlongArgs = {
   penalty_factor: numberArg(1, { min: 0 }, 'f: size of the whole penalty.'),
 };
 
-/** Returns `coef` if `isPositive`, else -`coef`, but never a negative zero. */
+/** Returns `coef` if `isPositive`, otherwise -`coef`. Returns 0 instead of -0. */
 export const signed = (isPositive: boolean, coef: number): number => (isPositive ? coef : 0 - coef);

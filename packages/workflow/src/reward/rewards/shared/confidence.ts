@@ -1,4 +1,4 @@
-/** Parses the layout of RLCR: thought, answer, analysis, confidence. */
+/** Parses the layout of RLCR, which consists of thought, answer, analysis and confidence. */
 import { pythonFloat } from '../../original/python.js';
 
 const chain = [
@@ -15,9 +15,9 @@ const tagPattern = /<\/?(?:think|answer|analysis|confidence)>/g;
 
 /**
  * Returns the answer and the confidence of a response that ends with the four tagged parts, in
- * order. Only white space may appear between and after them. Other parts may precede them. No part
- * may contain another. Returns undefined if the layout differs, or if the confidence is not a
- * number in [0, 1].
+ * order. Only white space may be between and after them. Other text may precede them. No part may
+ * contain another. Returns undefined if the layout differs, or if the confidence is not a number in
+ * [0, 1].
  */
 export function readRlcrLayout(
   response: string,
@@ -45,8 +45,8 @@ const areClosed = (tags: readonly string[]): boolean =>
   );
 
 /**
- * Returns the confidence between the last `<confidence>` and the last `</confidence>`, regardless
- * of the rest of the layout. Returns undefined if the text between them is not a number in [0, 1].
+ * Returns the confidence between the last `<confidence>` and the last `</confidence>`, even if the
+ * rest of the layout is wrong. Returns undefined if it is not a number in [0, 1].
  */
 export function readConfidence(response: string): number | undefined {
   const open = response.lastIndexOf('<confidence>');

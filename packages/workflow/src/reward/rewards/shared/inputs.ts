@@ -1,10 +1,10 @@
-/** Checks and reads fields of the input of reward functions. */
+/** Reads fields from the input of reward functions, and checks them. */
 import { type RewardInput, RewardError } from '@trinity-rft/core';
 
 /**
  * Returns the reference answer.
- * @throws RewardError if the task has no reference answer, because this is a mistake in the data
- * and not in the response
+ * @throws RewardError if the task has no reference answer, because the data is wrong then, not the
+ * response
  */
 export function requireTruth(owner: string, { truth, rawTask }: RewardInput): string {
   // Programs that call reward functions directly may pass numbers and objects instead of strings.
@@ -35,7 +35,8 @@ export function requireTokens(owner: string, { responseTokens }: RewardInput): n
 }
 
 /**
- * Returns the response, including reasoning that a reasoning parser has removed from the response.
+ * Returns the response with its reasoning, which a reasoning parser may have separated from the
+ * text.
  */
 export function wholeResponse({
   response,

@@ -1,10 +1,13 @@
-/** Checks the layout of thought and answer. Every check takes linear time. */
+/**
+ * Checks the layout of responses that consist of a thought and an answer. Every check takes linear
+ * time.
+ */
 
 /**
- * Returns true if `<think>`, `</think>`, `<answer>` and `</answer>` each occur once, on separate
- * lines, and the response begins with `<think>`. Further lines may follow. Stricter than
+ * Returns true if `<think>`, `</think>`, `<answer>` and `</answer>` each occur once, in lines of
+ * their own, and the response begins with `<think>`. Further lines may follow. Stricter than
  * Trinity-RFT's default pattern of format_reward,
- * `^<think>\n.*?\n</think>\n<answer>\n.*?\n</answer>$`, which also accepts repeated layouts.
+ * `^<think>\n.*?\n</think>\n<answer>\n.*?\n</answer>$`, which also accepts repeated tags.
  */
 export function hasStrictLayout(response: string): boolean {
   const open = '<think>\n';
@@ -17,9 +20,10 @@ export function hasStrictLayout(response: string): boolean {
 }
 
 /**
- * Returns true for one thought, white space and one answer, in this order. Any text may precede the
- * thought, and further lines may follow. Stricter than Trinity-RFT's pattern of math_reward,
- * `.*?<think>.*?</think>\s*<answer>.*?</answer>\s*$`, which also accepts repeated layouts.
+ * Returns true if the response contains one thought, then white space, then one answer. Any text
+ * may precede the thought, and further lines may follow. Stricter than Trinity-RFT's pattern of
+ * math_reward, `.*?<think>.*?</think>\s*<answer>.*?</answer>\s*$`, which also accepts repeated
+ * tags.
  */
 export function hasLooseLayout(response: string): boolean {
   if (!hasEachTagOnce(response) || !hasOneThought(response)) return false;

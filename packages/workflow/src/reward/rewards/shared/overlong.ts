@@ -1,12 +1,14 @@
-/** The penalty for long responses, by their number of tokens. */
+/** Computes the penalty for long responses from their number of tokens. */
 import { ConfigError } from '@trinity-rft/core';
 
 /** Lengths in tokens; `maxResponseLength > cacheLength >= 0`. */
 export interface OverlongOptions {
   readonly maxResponseLength: number;
-  /** Width of the window below the maximum length in which the penalty grows, in tokens. */
+  /**
+   * Number of tokens below the maximum length over which the penalty grows from 0 to its maximum.
+   */
   readonly cacheLength: number;
-  /** Largest penalty; >= 0. */
+  /** Maximum penalty, at least 0. */
   readonly penaltyFactor: number;
 }
 
@@ -33,7 +35,7 @@ interface GivenLengths {
 }
 
 /**
- * Reads the options from the arguments of a reward function.
+ * Returns the options for {@link overlongPenalty} from the arguments of a reward function.
  * @throws ConfigError if an argument is missing, or if `cache_length` is not below
  * `max_response_length`
  */

@@ -1,4 +1,4 @@
-/** Declares built-in reward functions: description, arguments and result. */
+/** Declares built-in reward functions, with their description, arguments and parts. */
 import type { ArgSpec, ArgValues, RewardFn, RewardInput } from '@trinity-rft/core';
 import { readArgs } from '@trinity-rft/core/support';
 import { sharedMathChecker } from '../../checker/checker.js';
@@ -8,17 +8,17 @@ import { requireTruth } from './inputs.js';
 
 /** Dependencies that reward functions receive in addition to their configured arguments. */
 export interface RewardTools {
-  /** Compares answers within a deadline. @default the shared checker of the process */
+  /** Math checker that compares answers. @default the shared checker of the process */
   readonly mathChecker?: MathChecker;
 }
 
-/** An entry of the table of reward functions. */
+/** Declaration of a built-in reward function. */
 export interface RewardKind {
   /** Description in one sentence. */
   readonly summary: string;
   /**
-   * Meaning of each part, and its range under the default weights. The reward is the
-   * sum of the parts.
+   * Parts whose sum is the reward, by name, each with its meaning and its range under the default
+   * weights.
    */
   readonly parts: Readonly<Record<string, string>>;
   readonly args: ArgSpec;
@@ -31,14 +31,14 @@ export interface RewardKind {
 
 /**
  * Returns true if the answer in the response equals the reference answer. An answer that cannot be
- * compared in time is wrong.
+ * compared within the time limit counts as wrong.
  * @throws RewardError if the task has no reference answer
  */
 type IsRight = (rule: MathRule, input: RewardInput) => Promise<boolean>;
 
 /**
- * Declares a reward function. `create` receives the checked arguments, including defaults, and a
- * function that compares answers.
+ * Declares a built-in reward function. `create` receives the validated arguments, including
+ * defaults, and a function that compares answers.
  */
 export function rewardKind<S extends ArgSpec>(
   name: string,

@@ -3,7 +3,7 @@ import { parseJsonExactly } from '@trinity-rft/core/support';
 
 export interface Call {
   readonly name: string;
-  /** Arguments as JSON with sorted keys. */
+  /** Arguments as a JSON string with sorted keys. */
   readonly args: string;
 }
 
@@ -44,8 +44,8 @@ function closeAfter(text: string, from: number): number | undefined {
 }
 
 /**
- * Parses a list of calls, or one call. The JSON may also be the value of a JSON string. Returns
- * undefined for anything else.
+ * Parses a JSON list of calls, or a single call. The JSON may also be encoded as a JSON string.
+ * Returns undefined for anything else.
  */
 export function readCalls(json: string): readonly Call[] | undefined {
   try {
@@ -74,8 +74,8 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Parses JSON. Keeps long integers exact, so that almost equal ids remain different. Converts these
- * integers to objects, so that a number differs from a string of the same digits.
+ * Parses JSON. Long integers keep all their digits, so that almost equal ids remain different. They
+ * become objects, so that a number differs from a string of the same digits.
  */
 const parseJson = (text: string): unknown =>
   parseJsonExactly(text.trim(), (digits) => ({ digits }));
@@ -92,7 +92,9 @@ function sortKeys(value: unknown): unknown {
   };
 }
 
-/** Returns true if both lists have the same calls the same number of times, in any order. */
+/**
+ * Returns true if both lists contain the same calls, each the same number of times, in any order.
+ */
 export function sameCalls(a: readonly Call[], b: readonly Call[]): boolean {
   return (
     keysOf(a, ({ name, args }) => `${name} ${args}`) ===
@@ -100,7 +102,10 @@ export function sameCalls(a: readonly Call[], b: readonly Call[]): boolean {
   );
 }
 
-/** Returns true if both lists have the same tools the same number of times, in any order. */
+/**
+ * Returns true if both lists contain calls of the same tools, each the same number of times, in any
+ * order.
+ */
 export function sameNames(a: readonly Call[], b: readonly Call[]): boolean {
   return keysOf(a, ({ name }) => name) === keysOf(b, ({ name }) => name);
 }
