@@ -305,7 +305,10 @@ describe.each(['on_policy_distill', 'jsd'])('%s', (name) => {
     ]);
     expect(scored.experiences[0]!.advantages![0]).toBeGreaterThan(0);
     expect(scored.experiences[0]!.advantages![1]).toBeCloseTo(0, 6);
-    expect(() => make(name).advantage!([call])).toThrow('no log-probabilities of a teacher');
+    expect(() => make(name).advantage!([scored.experiences[0]!, call])).toThrow(
+      'Experience 0/0/0/0/ has no log-probabilities of a teacher',
+    );
+    expect(() => make(name).advantage!([call])).toThrow(RewardError);
   });
 });
 

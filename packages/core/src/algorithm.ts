@@ -269,6 +269,8 @@ export interface AlgorithmNeeds {
   readonly ratios: boolean;
   /** True if experiences must carry `teacherLogprobs`. */
   readonly teacherLogprobs: boolean;
+  /** True if experiences must carry `info.reward_baseline`. */
+  readonly rewardBaselines: boolean;
   /**
    * True if rows come in pairs: each even row is the chosen response, and the row after it is the
    * rejected response.
@@ -288,6 +290,7 @@ export const noNeeds: AlgorithmNeeds = {
   advantages: false,
   ratios: false,
   teacherLogprobs: false,
+  rewardBaselines: false,
   pairs: false,
   expertMask: false,
 };

@@ -40,3 +40,14 @@ export function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map
   }
   return groups;
 }
+
+/** Numbers the keys of ids by first appearance. Equal keys have the same number. */
+export function numberKeys(eids: readonly Eid[], keyOf: (eid: Eid) => string): Int32Array {
+  const numbers = new Map<string, number>();
+  return Int32Array.from(eids, (eid) => {
+    const key = keyOf(eid);
+    const number = numbers.get(key) ?? numbers.size;
+    numbers.set(key, number);
+    return number;
+  });
+}

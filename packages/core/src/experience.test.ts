@@ -77,6 +77,26 @@ describe('createExperience', () => {
       'actionMask holds 2 at response token 1; expected 0 or 1',
     ],
     [
+      { tokens: [1, 2, 3], promptLength: 1, actionMask: [0.5, 256] },
+      'actionMask holds 0.5 at response token 0; expected 0 or 1',
+    ],
+    [
+      { tokens: [1, 2, 3], promptLength: 1, actionMask: [1, 256] },
+      'actionMask holds 256 at response token 1; expected 0 or 1',
+    ],
+    [
+      { tokens: [1, 1.7, 3], promptLength: 1 },
+      'tokens holds 1.7 at token 1; expected a token id, a whole number from 0 to 2147483647',
+    ],
+    [
+      { tokens: [1, 4_294_967_301, 3], promptLength: 1 },
+      'tokens holds 4294967301 at token 1; expected a token id, a whole number from 0 to 2147483647',
+    ],
+    [
+      { tokens: [1, -1, 3], promptLength: 1 },
+      'tokens holds -1 at token 1; expected a token id, a whole number from 0 to 2147483647',
+    ],
+    [
       { tokens: [1, 2, 3], promptLength: 1, logprobs: [-1, 0.1] },
       /logprobs holds 0.1\d* at response token 1; expected a finite number <= 0/,
     ],

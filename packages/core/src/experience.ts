@@ -109,16 +109,22 @@ export interface ExperienceInit {
 /**
  * Creates an experience with defaults for missing fields, and checks it with `assertAligned`.
  * Unknown fields are dropped, so a `ChatResponse` can be spread into the options.
+ * @throws InvariantError naming the experience, the field and the first bad entry
  */
 export function createExperience(init: ExperienceInit): Experience {
   const length = Math.max(0, init.tokens.length - init.promptLength);
   const truncateStatus =
     init.truncateStatus ?? (init.finishReason === 'length' ? 'response_truncated' : undefined);
+  const eid: Eid = { ...emptyEid, ...init.eid };
   const experience: Experience = {
-    eid: { ...emptyEid, ...init.eid },
-    tokens: new Int32Array(init.tokens),
+    eid,
+    tokens: readTokens(init.tokens, (id, at) =>
+      misaligned({ eid }, 'tokens', `holds ${String(id)} at token ${at}; expected ${tokenId}`),
+    ),
     promptLength: init.promptLength,
-    actionMask: init.actionMask ? toMask(init.actionMask) : new Uint8Array(length).fill(1),
+    actionMask: init.actionMask
+      ? readMask(init.actionMask, (bit, at) => oddBit({ eid }, bit, at))
+      : new Uint8Array(length).fill(1),
     logprobs: init.logprobs ? new Float32Array(init.logprobs) : new Float32Array(length),
     policyVersion: init.policyVersion ?? unknownPolicyVersion,
     temperature: init.temperature ?? unknownTemperature,
@@ -135,8 +141,37 @@ export function createExperience(init: ExperienceInit): Experience {
   return experience;
 }
 
-const toMask = (mask: ArrayLike<number | boolean>): Uint8Array =>
-  mask instanceof Uint8Array ? new Uint8Array(mask) : Uint8Array.from(mask, Number);
+/** Creates the error for an entry of a list. */
+type Refuse = (entry: unknown, at: number) => Error;
+
+const largestTokenId = 2 ** 31 - 1;
+const tokenId = `a token id, a whole number from 0 to ${largestTokenId}`;
+
+/**
+ * Copies token ids. Refuses values that the conversion to 32-bit integers would change.
+ * @throws the error of `refuse` for the first such value
+ */
+export function readTokens(ids: ArrayLike<number>, refuse: Refuse): Int32Array {
+  for (let i = 0; i < ids.length; i++) {
+    const id: unknown = ids[i];
+    if (!Number.isInteger(id) || (id as number) < 0 || (id as number) > largestTokenId)
+      throw refuse(id, i);
+  }
+  return new Int32Array(ids);
+}
+
+/**
+ * Copies an action mask. Refuses values other than 0, 1, true and false, which the conversion to
+ * bytes would change.
+ * @throws the error of `refuse` for the first such value
+ */
+export function readMask(mask: ArrayLike<number | boolean>, refuse: Refuse): Uint8Array {
+  return Uint8Array.from(mask, (bit, at) => {
+    if (bit === true || bit === 1) return 1;
+    if (bit === false || bit === 0) return 0;
+    throw refuse(bit, at);
+  });
+}
 
 /** Returns R, the number of response tokens. */
 export const responseLength = (experience: Experience): number =>
@@ -197,12 +232,7 @@ export function assertAligned(experience: Experience): void {
       );
   }
   const odd = experience.actionMask.findIndex((bit) => bit > 1);
-  if (odd >= 0)
-    fail(
-      experience,
-      'actionMask',
-      `holds ${experience.actionMask[odd]} at response token ${odd}; expected 0 or 1`,
-    );
+  if (odd >= 0) throw oddBit(experience, experience.actionMask[odd], odd);
   if (experience.reward !== undefined && !Number.isFinite(experience.reward))
     fail(experience, 'reward', `is ${experience.reward}; expected a finite number`);
   if (experience.spans) assertSpans(experience, experience.spans);
@@ -236,10 +266,21 @@ function firstBad(values: ArrayLike<number>, logprob: boolean): number {
   return -1;
 }
 
+const oddBit = (experience: Pick<Experience, 'eid'>, bit: unknown, at: number): InvariantError =>
+  misaligned(
+    experience,
+    'actionMask',
+    `holds ${String(bit)} at response token ${at}; expected 0 or 1`,
+  );
+
 function fail(experience: Experience, field: string, what: string): never {
-  throw new InvariantError(`Experience ${uid(experience.eid)}: ${field} ${what}.`, {
+  throw misaligned(experience, field, what);
+}
+
+function misaligned({ eid }: Pick<Experience, 'eid'>, field: string, what: string): InvariantError {
+  return new InvariantError(`Experience ${uid(eid)}: ${field} ${what}.`, {
     code: 'EXPERIENCE_MISALIGNED',
-    details: { uid: uid(experience.eid), field },
+    details: { uid: uid(eid), field },
   });
 }
 

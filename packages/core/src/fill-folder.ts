@@ -7,23 +7,9 @@ import path from 'node:path';
 import { ConfigError } from './errors.js';
 
 /**
- * Checks that a folder is empty or does not exist.
- * @throws ConfigError when the path is a file or a folder that is not empty
- */
-export async function assertEmptyFolder(directory: string): Promise<void> {
-  const found = await stat(directory).catch(() => undefined);
-  const [file] = found?.isDirectory() ? await readdir(directory) : [];
-  if (found === undefined || (found.isDirectory() && file === undefined)) return;
-  const what = file === undefined ? 'is a file' : `is not empty: it holds ${file}`;
-  throw new ConfigError(`${directory} ${what}. Name a folder that does not exist.`, {
-    code: 'FOLDER_IN_USE',
-  });
-}
-
-/**
  * Calls `fill` with a temporary folder next to `directory`. The folder is renamed to `directory`
  * when `fill` resolves, and removed when `fill` fails.
- * @throws ConfigError as {@link assertEmptyFolder}
+ * @throws ConfigError when `directory` is a file or a folder that is not empty
  */
 export async function fillFolder<T>(
   directory: string,
@@ -33,6 +19,8 @@ export async function fillFolder<T>(
   await assertEmptyFolder(place);
   const draft = `${place}.partial-${process.pid}`;
   try {
+    // A killed process leaves its draft, and in a container every process may have the same id.
+    await rm(draft, { recursive: true, force: true });
     await mkdir(draft, { recursive: true });
     const result = await fill(draft);
     await rmdir(place).catch(() => undefined);
@@ -41,4 +29,14 @@ export async function fillFolder<T>(
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
+}
+
+async function assertEmptyFolder(directory: string): Promise<void> {
+  const found = await stat(directory).catch(() => undefined);
+  const [file] = found?.isDirectory() ? await readdir(directory) : [];
+  if (found === undefined || (found.isDirectory() && file === undefined)) return;
+  const what = file === undefined ? 'is a file' : `is not empty: it holds ${file}`;
+  throw new ConfigError(`${directory} ${what}. Name a folder that does not exist.`, {
+    code: 'FOLDER_IN_USE',
+  });
 }

@@ -7,7 +7,7 @@ export type {
   ValueLossFn,
   ValueLossInput,
 } from './algorithm.js';
-export { emptyEid, stepKey } from './eid.js';
+export { emptyEid, numberKeys, stepKey } from './eid.js';
 export { assertAligned } from './experience.js';
 export { populationStd, prefixMetrics, sampleStd } from './metrics.js';
 export type { FinishReason, ScoreOptions, Vocabulary } from './model.js';

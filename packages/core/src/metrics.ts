@@ -1,6 +1,9 @@
 /** Metrics for charts: flat records whose keys have slashes, and functions that combine them. */
 
-/** Finite numbers, keyed by names with slashes (`rollout/reward/mean`). */
+/**
+ * Numbers, keyed by names with slashes (`rollout/reward/mean`). A number that is not finite is
+ * reported once per name, and written as null.
+ */
 export type Metrics = Readonly<Record<string, number>>;
 
 /** Prepends `prefix/` to each key. */

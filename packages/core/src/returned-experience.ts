@@ -1,5 +1,12 @@
+import { types } from 'node:util';
 import { copyOf } from './copy-of.js';
-import { assertAligned, type CallSpan, type Experience } from './experience.js';
+import {
+  assertAligned,
+  readMask,
+  readTokens,
+  type CallSpan,
+  type Experience,
+} from './experience.js';
 import type { Returned } from './returned.js';
 import { usableReward } from './reward.js';
 
@@ -47,8 +54,11 @@ export function readExperience(
   };
   const numbers = (name: (typeof experienceFields)[number]): ArrayLike<number> => {
     const list = given[name];
-    if (Array.isArray(list) || (ArrayBuffer.isView(list) && !(list instanceof DataView)))
-      return list as unknown as ArrayLike<number>;
+    // The values of a BigInt64Array cannot be converted to numbers.
+    const isList = types.isTypedArray(list)
+      ? !(types.isBigInt64Array(list) || types.isBigUint64Array(list))
+      : Array.isArray(list) && !list.some((value) => typeof value === 'bigint');
+    if (isList) return list as ArrayLike<number>;
     throw refuse(list, 'numbers, one per token', ` as ${name}`);
   };
   const floats = (name: (typeof experienceFields)[number]): Float32Array | undefined =>
@@ -66,9 +76,13 @@ export function readExperience(
       step: integer(eid.step, ' as eid.step', 0),
       suffix: text(eid.suffix, ' as eid.suffix', longestId),
     },
-    tokens: tokenIds(numbers('tokens'), refuse),
+    tokens: readTokens(numbers('tokens'), (id, at) =>
+      refuse(id, 'a token id of the model', ` as token ${at} of an experience`),
+    ),
     promptLength: integer(given.promptLength, ' as promptLength', 1),
-    actionMask: Uint8Array.from(numbers('actionMask')),
+    actionMask: readMask(numbers('actionMask'), (bit, at) =>
+      refuse(bit, '0 or 1', ` as entry ${at} of actionMask`),
+    ),
     logprobs: Float32Array.from(numbers('logprobs')),
     policyVersion: integer(given.policyVersion, ' as policyVersion', -1),
     temperature,
@@ -99,19 +113,4 @@ function spansOf(spans: unknown, refuse: Returned['refuse']): readonly CallSpan[
   if (Array.isArray(spans) && spans.every((span) => typeof span === 'object' && span !== null))
     return copyOf(spans as readonly CallSpan[]);
   throw refuse(spans, 'a list of calls', ' as spans');
-}
-
-const largestTokenId = 2 ** 31 - 1;
-
-/**
- * Checks token ids before they become 32-bit integers, because the conversion would hide wrong
- * values.
- */
-function tokenIds(ids: ArrayLike<number>, refuse: Returned['refuse']): Int32Array {
-  for (let i = 0; i < ids.length; i++) {
-    const id: unknown = ids[i];
-    if (!Number.isInteger(id) || (id as number) < 0 || (id as number) > largestTokenId)
-      throw refuse(id, 'a token id of the model', ` as token ${i} of an experience`);
-  }
-  return Int32Array.from(ids);
 }

@@ -99,6 +99,16 @@ describe('the choice of a device', () => {
     ]);
   });
 
+  it('is measured by a program from standard input, too', async () => {
+    const flags = process.execArgv.length;
+    process.execArgv.push('--input-type=module');
+    try {
+      expect((await choose('driver=7')).why).toContain('on Stand-in, driver 7 it takes');
+    } finally {
+      process.execArgv.length = flags;
+    }
+  });
+
   it.each([
     ['fault=none', 'There is no GPU.'],
     ['fault=crash', 'The process that checks the GPU ended by itself (SIGKILL).'],

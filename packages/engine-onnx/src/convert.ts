@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { refuseQuantized } from './lora/base-model.js';
@@ -6,7 +5,7 @@ import { loadModel } from './lora/load-model.js';
 import { mergeAdapters } from './lora/open.js';
 import { parameterSpecs } from './model/parameters.js';
 import type { StoredType } from './storage/dtype.js';
-import { assertEmptyFolder } from '@trinity-rft/core/support';
+import { fillFolder } from '@trinity-rft/core/support';
 import { writeWhole } from './storage/files.js';
 import { withStoredType } from './storage/model-folder.js';
 import { writeShards } from './storage/shards.js';
@@ -56,19 +55,19 @@ export interface ConvertedModel {
  */
 export async function convertModel(options: ConvertModelOptions): Promise<ConvertedModel> {
   const { from, to, adapter, dtype = 'float32', shardBytes = Infinity } = options;
-  if (adapter !== undefined) await refuseQuantized(adapter);
-  const { config, configText, companions, weights } = await loadModel(from);
-  const flat = adapter === undefined ? weights : await mergeAdapters(config, weights, adapter);
-  await assertEmptyFolder(to);
-  await mkdir(to, { recursive: true });
-  const tensors = parameterSpecs(config).map(({ name, shape, offset, size }) => ({
-    name,
-    shape,
-    data: flat.subarray(offset, offset + size),
-  }));
-  const written = await writeShards(to, tensors, storedTypeNames[dtype], shardBytes);
-  for (const [name, bytes] of withTemplate(companions)) await writeWhole(join(to, name), bytes);
-  // Written last, because a folder with a config.json is considered a model.
-  await writeWhole(join(to, 'config.json'), Buffer.from(withStoredType(configText, dtype)));
-  return { weights: flat.length, ...written };
+  return fillFolder(to, async (folder) => {
+    if (adapter !== undefined) await refuseQuantized(adapter);
+    const { config, configText, companions, weights } = await loadModel(from);
+    const flat = adapter === undefined ? weights : await mergeAdapters(config, weights, adapter);
+    const tensors = parameterSpecs(config).map(({ name, shape, offset, size }) => ({
+      name,
+      shape,
+      data: flat.subarray(offset, offset + size),
+    }));
+    const written = await writeShards(folder, tensors, storedTypeNames[dtype], shardBytes);
+    for (const [name, bytes] of withTemplate(companions))
+      await writeWhole(join(folder, name), bytes);
+    await writeWhole(join(folder, 'config.json'), Buffer.from(withStoredType(configText, dtype)));
+    return { weights: flat.length, ...written };
+  });
 }

@@ -58,6 +58,15 @@ async function fit(critic: ValueEngine, steps: number): Promise<number[]> {
 }
 
 describe('the critic in its thread', () => {
+  it.each([{ threads: -3 }, { memoryBudgetBytes: Number.NaN }])(
+    'refuses an option that is not a count: %o',
+    async (option) => {
+      await expect(createOnnxCritic({ modelPath, ...option })).rejects.toMatchObject({
+        code: 'ENGINE_OPTION',
+      });
+    },
+  );
+
   it('begins at 0 on a language model and learns from its targets', async () => {
     const critic = await open();
     expect((await critic.forward({ rows })).values.every((value) => value === 0)).toBe(true);

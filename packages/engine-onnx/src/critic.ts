@@ -9,6 +9,7 @@ import type { ValueEngine } from '@trinity-rft/core/engine';
 
 import { trainingMemory } from './train/memory.js';
 import type { CriticOptions } from './protocol/critic-calls.js';
+import { checkCounts } from './protocol/options.js';
 import { connectCritic } from './client/remote-critic.js';
 import { startWorker } from './worker/start-worker.js';
 
@@ -37,7 +38,8 @@ export interface OnnxCriticOptions {
 /**
  * Opens a model folder as a critic in a worker thread. The process stays alive until the critic is
  * closed.
- * @throws CheckpointError when the folder cannot be used
+ * @throws CheckpointError when the folder cannot be used; EngineError for an option that is not a
+ * count
  */
 export async function createOnnxCritic(options: OnnxCriticOptions): Promise<ValueEngine> {
   const complete = completeCriticOptions(options);
@@ -54,8 +56,12 @@ export async function createOnnxCritic(options: OnnxCriticOptions): Promise<Valu
   return critic;
 }
 
-/** Fills in the defaults of the options for the worker thread. */
+/**
+ * Fills in the defaults of the options for the worker thread.
+ * @throws EngineError for a number that is not a count
+ */
 export function completeCriticOptions(options: OnnxCriticOptions): CriticOptions {
+  checkCounts(options);
   return {
     modelPath: options.modelPath,
     threads: options.threads ?? Math.min(8, availableParallelism()),

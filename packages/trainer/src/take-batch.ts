@@ -1,7 +1,4 @@
-/**
- * Takes the experiences of a train step. While it waits for them, logs warnings at regular
- * intervals.
- */
+/** Takes the experiences of a train step, and logs what it waits for. */
 import type { Runtime } from '@trinity-rft/core';
 import type { ExperienceSource, Lease, TakeFilter } from '@trinity-rft/core/store';
 
@@ -9,7 +6,7 @@ export interface TakeBatchOptions {
   readonly source: ExperienceSource;
   readonly trainBatchSize: number;
   readonly filter?: (step: number) => TakeFilter;
-  /** Time between two log messages, in ms. */
+  /** Time between two warnings, in ms. */
   readonly maxReadTimeoutMs: number;
   readonly sync?: { setTrainerWaiting(waiting: boolean): void };
   readonly runtime: Pick<Runtime, 'clock' | 'logger'>;
@@ -29,31 +26,41 @@ export async function takeBatch(
   // does not rely on this alone: it also asks the store whether the trainer lacks experiences.
   const pending = source.take(trainBatchSize, filter?.(step), signal);
   sync?.setTrainerWaiting(true);
-  const settled = new AbortController();
-  void reportWaiting(step, options, settled.signal);
+  const endReport = beginReport(step, options);
   try {
     return await pending;
   } finally {
-    settled.abort();
+    endReport();
     sync?.setTrainerWaiting(false);
   }
 }
 
-async function reportWaiting(
+/**
+ * Logs the wait after five seconds, and a warning after every `maxReadTimeoutMs`.
+ * @returns function to call when the wait is over
+ */
+function beginReport(
   step: number,
-  { trainBatchSize, filter, maxReadTimeoutMs, runtime }: TakeBatchOptions,
-  settled: AbortSignal,
-): Promise<void> {
+  { trainBatchSize, filter, maxReadTimeoutMs, runtime: { clock, logger } }: TakeBatchOptions,
+): () => void {
   const { unit = 'experiences' } = filter?.(step) ?? {};
   const wanted = trainBatchSize === Infinity ? unit : `${trainBatchSize} ${unit}`;
-  for (let waitedMs = maxReadTimeoutMs; ; waitedMs += maxReadTimeoutMs) {
-    try {
-      await runtime.clock.sleep(maxReadTimeoutMs, settled);
-    } catch {
-      return;
-    }
-    runtime.logger.warn(
-      `Train step ${step} has been waiting for ${wanted} for ${Math.round(waitedMs / 1000)} s (buffer max_read_timeout).`,
-    );
-  }
+  const cancelFirst = clock.after(silentMs, () =>
+    logger.info(`Train step ${step} waits for ${wanted}.`),
+  );
+  const warnAfter = (waitedMs: number): (() => void) =>
+    clock.after(maxReadTimeoutMs, () => {
+      logger.warn(
+        `Train step ${step} has been waiting for ${wanted} for ${Math.round(waitedMs / 1000)} s (buffer max_read_timeout).`,
+      );
+      cancelWarning = warnAfter(waitedMs + maxReadTimeoutMs);
+    });
+  let cancelWarning = warnAfter(maxReadTimeoutMs);
+  return () => {
+    cancelFirst();
+    cancelWarning();
+  };
 }
+
+/** Milliseconds before the first log line of a wait. */
+const silentMs = 5000;

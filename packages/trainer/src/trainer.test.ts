@@ -234,6 +234,9 @@ describe('createTrainer', () => {
       'Train step 1 has been waiting for 1 experiences for 1 s (buffer max_read_timeout).',
       'Train step 1 has been waiting for 1 experiences for 2 s (buffer max_read_timeout).',
     ]);
+    expect(runtime.logger.messages('info')).toEqual([]);
+    await runtime.clock.advance(3000);
+    expect(runtime.logger.messages('info')).toEqual(['Train step 1 waits for 1 experiences.']);
     deliver(undefined);
     await running;
     expect(runtime.clock.sleeping).toBe(0);

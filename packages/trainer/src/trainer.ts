@@ -105,7 +105,7 @@ export interface TrainerOptions {
   readonly state?: TrainerState;
   /** Existing folder in which the checkpoint folders are created. */
   readonly jobDirectory: string;
-  /** Time between log messages while the trainer waits for experiences, in ms. */
+  /** Time between warnings while the trainer waits for experiences, in ms. */
   readonly maxReadTimeoutMs: number;
   readonly sync?: TrainSync;
   /** Called after each checkpoint is written. */

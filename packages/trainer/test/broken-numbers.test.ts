@@ -277,6 +277,18 @@ describe('an experience that lacks something', () => {
     });
   });
 
+  it('is named: the reward of the greedy answer', async () => {
+    const algorithm: Algorithm = {
+      ...actorCritic,
+      needs: { ...actorCritic.needs, rewardBaselines: true },
+    };
+    const rows = [sample(0, { info: { reward_baseline: 0.5 } }), sample(1)];
+    expect((await attempt({ algorithm }, rows)).outcome).toMatchObject({
+      code: 'REWARD_BASELINE_MISSING',
+      details: { uid: '1/0/1/0/' },
+    });
+  });
+
   it('is named: what a teacher says, and then no reward is needed', async () => {
     const teacherLogprobs = Float32Array.of(-1, -1);
     const taught = [withFields(sample(0), { teacherLogprobs }), scoreless];

@@ -155,6 +155,13 @@ describe('a step with a critic', () => {
     expect([lines, engine.weights()]).toEqual([['given back'], before]);
   });
 
+  it('fails with its own error if the lease cannot be released either', async () => {
+    const { critic, options } = setUp();
+    critic.failNext('forward', new Error('no room'));
+    const release = () => Promise.reject(new Error('database is locked'));
+    await expect(trainStep({ ...leaseOf(batch), release }, options)).rejects.toThrow('no room');
+  });
+
   it('is rejected where the algorithm does not use one, and required where it does', async () => {
     const { options } = setUp({ algorithm: fromBatch({}) });
     await expect(trainStep(leaseOf(batch), options)).rejects.toThrow('does not use a critic');

@@ -258,6 +258,17 @@ describe('gigpo', () => {
     expect(scores(experiences)).toEqual([1, 1, -1]);
   });
 
+  it.each([
+    ['text as reward', { score: '1' }, 'has the info.score "1". Write a number'],
+    ['flag as reward', { score: true }, 'has the info.score true. Write a number'],
+    ['list as state', { score: 1, place: [3] }, 'has the info.place [3]. Write a text or a number'],
+  ])('names a %s, which would count as missing', (_, info, message) => {
+    const compare = gigpo({ stepRewardKey: 'score', envStateHashKey: 'place' });
+    const batch = [step(0, 0, 0, { score: 1, place: 'a' }), step(0, 1, 0, info)];
+    expect(() => compare(batch)).toThrow(RewardError);
+    expect(() => compare(batch)).toThrow(`Experience ${uid(batch[1]!.eid)} ${message}`);
+  });
+
   it('compares equal states within a task, or across the batch when asked to', () => {
     const batch = [
       step(0, 0, 0, { env_state_hash: 'a' }, 1),

@@ -3,9 +3,8 @@
  * samples.
  */
 import { choiceArg, numberArg, type ArgValues, type BatchAdvantageFn } from '@trinity-rft/core';
-import { onExperiences } from './shared/on-experiences.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
-import { towardsTeacher } from './shared/teacher.js';
+import { taught, towardsTeacher } from './shared/teacher.js';
 
 const args = {
   lambdaCoef: numberArg(
@@ -56,7 +55,7 @@ export const jsd = defineAdvantagePart({
     const compute: BatchAdvantageFn = (input) =>
       towardsTeacher(input, { name: 'jsd', coefficient: options.klCoef, divergence });
     return {
-      advantage: onExperiences(compute, { rewards: false }),
+      advantage: taught(compute),
       batchAdvantage: compute,
       needs: { teacherLogprobs: true },
     };

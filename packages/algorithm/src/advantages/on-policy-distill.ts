@@ -1,8 +1,7 @@
 /** Distillation on the student's own samples. */
 import { numberArg, type BatchAdvantageFn } from '@trinity-rft/core';
-import { onExperiences } from './shared/on-experiences.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
-import { towardsTeacher } from './shared/teacher.js';
+import { taught, towardsTeacher } from './shared/teacher.js';
 
 const args = { klCoef: numberArg(1, { min: 0 }, 'Scale of the advantages.') };
 
@@ -26,7 +25,7 @@ export const onPolicyDistill = defineAdvantagePart({
     const compute: BatchAdvantageFn = (input) =>
       towardsTeacher(input, { name: 'kl', coefficient: klCoef, divergence: (u) => -u });
     return {
-      advantage: onExperiences(compute, { rewards: false }),
+      advantage: taught(compute),
       batchAdvantage: compute,
       needs: { teacherLogprobs: true },
     };

@@ -35,7 +35,11 @@ export const remax = defineAdvantagePart({
     },
   },
   comparesRuns: false,
-  create: () => ({ advantage: overExperiences, batchAdvantage: compare }),
+  create: () => ({
+    advantage: overExperiences,
+    batchAdvantage: compare,
+    needs: { rewardBaselines: true },
+  }),
 });
 
 const overExperiences: AdvantageFn = (experiences) => {

@@ -112,6 +112,11 @@ describe('createAlgorithm', () => {
       { teacherLogprobs: true, rollouts: true },
     ],
     [
+      'greedy answers',
+      { ...ppo, advantageFn: { name: 'remax' } },
+      { rewardBaselines: true, teacherLogprobs: false },
+    ],
+    [
       'pairs',
       { policyLossFn: { name: 'dpo' } },
       { pairs: true, referenceLogprobs: true, rollouts: false },

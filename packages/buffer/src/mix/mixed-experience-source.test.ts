@@ -127,6 +127,19 @@ describe('mixedExperienceSource', () => {
     expect(await store.counts()).toMatchObject({ waiting: 1, leased: 0 });
   });
 
+  it('fails with the error of the experts if the experiences cannot be released either', async () => {
+    const release = () => Promise.reject(new Error('database is locked'));
+    const store = memoryExperienceStore();
+    await store.put([made(0)]);
+    const own = { ...(await store.take(1))!, release };
+    const source = mixedExperienceSource({
+      experiences: { ...store, take: async () => own },
+      experts: { ...store, take: () => Promise.reject(new Error('no experts')) },
+      expertCount: 1,
+    });
+    await expect(source.take(2)).rejects.toThrow('no experts');
+  });
+
   it('continues after a kill at any point as an uninterrupted run does, nothing trained twice and nothing skipped', async () => {
     let files = 0;
     const cases = fc.record({

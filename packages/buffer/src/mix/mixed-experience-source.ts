@@ -40,7 +40,7 @@ export function mixedExperienceSource({
         if (!expert) throw endedError();
         return mixedLease(own, expert);
       } catch (error) {
-        await own.release();
+        await own.release().catch(() => undefined);
         throw error;
       }
     },

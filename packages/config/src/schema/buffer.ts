@@ -108,7 +108,7 @@ const storeShape = {
   max_read_timeout: field(
     float({ above: 0 }),
     1800,
-    'Seconds that the trainer waits for a batch before it reports what it waits for. train beside a server: ends after so long without the server.',
+    'Seconds that the trainer waits for a batch before it warns. train beside a server: ends after so long without the server.',
     as('maxReadTimeoutMs', milliseconds),
   ),
   keep_trained_steps: maybe(

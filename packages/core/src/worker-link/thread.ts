@@ -1,5 +1,6 @@
 /** Starts a worker thread with a link to it. */
 import { MessageChannel, Worker, type MessagePort, type ResourceLimits } from 'node:worker_threads';
+import { inheritedFlags } from '../inherited-flags.js';
 import { Link, type LinkOptions } from './link.js';
 import type { MethodTable } from './protocol.js';
 
@@ -85,7 +86,7 @@ function startWorker<Data>(
   const transferList = [port];
   try {
     const url = placeOf(entry);
-    return new Worker(url, { name, workerData, transferList, resourceLimits, ...threadFlags() });
+    return new Worker(url, { name, workerData, transferList, resourceLimits, ...inheritedFlags() });
   } catch (cause) {
     throw onExit({ exitCode: undefined, cause });
   }
@@ -100,15 +101,4 @@ function placeOf(entry: () => URL): URL {
       { cause },
     );
   }
-}
-
-/**
- * Returns the Node flags with which a worker thread is started. Threads inherit the flags of the
- * process. But Node rejects `--input-type`, a flag that is used with `node --eval` and programs on
- * stdin, for threads. If this flag is set, the thread gets only the flags that affect how modules
- * are found.
- */
-function threadFlags(): { readonly execArgv?: string[] } {
-  if (!process.execArgv.some((flag) => flag.startsWith('--input-type'))) return {};
-  return { execArgv: process.execArgv.filter((flag) => /^--(?:conditions|import)=/.test(flag)) };
 }

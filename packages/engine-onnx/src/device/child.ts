@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 
 import { EngineError, systemClock } from '@trinity-rft/core';
 import { reviveError, type ErrorRecord } from '@trinity-rft/core/store';
-import { waitingFor } from '@trinity-rft/core/support';
+import { inheritedFlags, waitingFor } from '@trinity-rft/core/support';
 
 import type { CheckRequest } from './check.js';
 import type { CheckOutcome } from './report.js';
@@ -57,6 +57,7 @@ export async function checkInChild(
   // Standard error is ignored, because drivers write warnings to it.
   const child = fork(fileURLToPath(options.program), {
     serialization: 'advanced',
+    ...inheritedFlags(),
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
   const exited = once(child, 'exit').catch(() => undefined);

@@ -4,7 +4,6 @@
  * either all weights, with the adapters merged in, or none. Reading a folder without weights needs
  * the frozen model, whose path is stored with the adapters.
  */
-import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
 import { assertSameModel, loadWeightsOf } from '../storage/checkpoint.js';
@@ -57,12 +56,11 @@ export async function saveAdapterCheckpoint(
   const folder = join(directory, adapterFolder);
   await saveAdapters(folder, { config, plan, flat, baseModel: resolve(modelPath) });
   const { quantization } = base;
-  const record = async (): Promise<BaseRecord> => ({
+  const record: BaseRecord = {
     sha256: await base.digest(),
     ...(quantization && { quantization }),
-  });
-  if (weights) await rm(join(folder, baseFile), { force: true });
-  else await writeWhole(join(folder, baseFile), Buffer.from(`${JSON.stringify(await record())}\n`));
+  };
+  await writeWhole(join(folder, baseFile), Buffer.from(`${JSON.stringify(record)}\n`));
   await saveOptimizer(folder, adapterSpecs(adapterTargets(config, plan)), optimizer);
 }
 

@@ -1,6 +1,6 @@
 /** The engine with adapters, behind its protocol. */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { cp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -14,7 +14,8 @@ import { checkModel } from '../check-model.js';
 import { convertModel } from '../convert.js';
 import type { OnnxEngineOptions } from '../protocol/options.js';
 import { openMergedWeights, openWeights } from '../index.js';
-import { loadModelFolder } from '../storage/model-folder.js';
+import { parameterSpecs } from '../model/parameters.js';
+import { loadModelFolder, saveModelFolder } from '../storage/model-folder.js';
 import { createModelFolder } from '../storage/new-model.js';
 
 const root = mkdtempSync(join(tmpdir(), 'lora-'));
@@ -155,6 +156,7 @@ describe('a checkpoint', () => {
     '/config.json',
     '/lora_adapter/adapter_config.json',
     '/lora_adapter/adapter_model.safetensors',
+    '/lora_adapter/base_model.json',
     '/lora_adapter/optimizer/moments.safetensors',
     '/model.safetensors',
   ];
@@ -220,10 +222,6 @@ describe('a checkpoint', () => {
     await expect(wider.trainer.load(mine)).rejects.toThrow(
       'holds adapters of rank 4, alpha 8, q_proj',
     );
-    const elsewhere = await open({ modelPath: otherModel });
-    await expect(elsewhere.trainer.load(mine)).rejects.toThrow(
-      'belongs to another model: its model.embed_tokens.weight differs',
-    );
     const plain = await createEngineInThread(common);
     opened.push(plain);
     await plain.trainer.save(plainFolder, { optimizer: true });
@@ -231,6 +229,42 @@ describe('a checkpoint', () => {
     await expect(rejected).rejects.toBeInstanceOf(CheckpointError);
     await expect(rejected).rejects.toThrow(
       'has no lora_adapter: it was written by a run that trains all weights',
+    );
+  });
+
+  test.each([{ merged: true }, { merged: false }])(
+    'with merged weights: $merged, is rejected by a base that differs only where an adapter changes it',
+    async ({ merged }) => {
+      const [folder, changed] = [newFolder(), newFolder()];
+      const engine = await open();
+      await engine.trainer.save(folder, { optimizer: true, merged });
+      const { weights, ...files } = await loadModelFolder(modelPath);
+      for (const { name, offset, size } of parameterSpecs(files.config))
+        if (name.endsWith('q_proj.weight'))
+          weights.set(
+            weights.subarray(offset, offset + size).map((x) => x + 1),
+            offset,
+          );
+      await saveModelFolder(changed, files, weights);
+      const other = await open({ modelPath: changed });
+      await expect(other.trainer.load(folder)).rejects.toMatchObject({
+        code: 'CHECKPOINT_OTHER_ADAPTERS',
+        message: expect.stringContaining('belongs to another model: the weights'),
+      });
+    },
+  );
+
+  test('with merged weights of an earlier version, which has no record of its base, is compared where nothing is adapted', async () => {
+    const folder = newFolder();
+    const engine = await open();
+    await train(engine, 2);
+    await engine.trainer.save(folder, { optimizer: true });
+    await rm(join(folder, 'lora_adapter', 'base_model.json'));
+    const [same, elsewhere] = [await open(), await open({ modelPath: otherModel })];
+    await same.trainer.load(folder);
+    expect(await logprobsOf(same)).toEqual(await logprobsOf(engine));
+    await expect(elsewhere.trainer.load(folder)).rejects.toThrow(
+      'belongs to another model: its model.embed_tokens.weight differs',
     );
   });
 

@@ -132,7 +132,8 @@ const counts = [
   'maxBatchSize',
 ] as const;
 
-function checkCounts(options: OnnxEngineOptions): void {
+/** @throws EngineError naming the first option that is not a whole number of at least 1 */
+export function checkCounts(options: Pick<OnnxEngineOptions, (typeof counts)[number]>): void {
   for (const name of counts) {
     const { [name]: value = 1 } = options;
     if (!Number.isInteger(value) || value < 1)

@@ -419,17 +419,17 @@ describe('options that do not fit', () => {
 
 test('removes the weights of processes that were killed while they loaded a model', async () => {
   const { pid } = spawnSync(process.execPath, ['--version']);
-  const folders = [`trinity-weights-${pid}-old`, `trinity-weights-${pid}-new`];
-  const [old, fresh] = folders.map((name) => join(tmpdir(), name)) as [string, string];
-  for (const folder of [old, fresh]) await mkdir(folder);
+  const at = (id: number, name: string): string => join(tmpdir(), `trinity-weights-${id}-${name}`);
+  const [old, sameId, fresh] = [at(pid, 'old'), at(process.pid, 'old'), at(pid, 'new')];
+  for (const folder of [old, sameId, fresh]) await mkdir(folder);
   const hourAgo = new Date(Date.now() - 3_600_000);
-  await utimes(old, hourAgo, hourAgo);
+  for (const folder of [old, sameId]) await utimes(folder, hourAgo, hourAgo);
   // Cannot be read as a folder; a load must not fail for it.
-  const file = join(tmpdir(), `trinity-weights-${pid}-file`);
+  const file = at(pid, 'file');
   await symlink(join(root, 'nowhere'), file);
   try {
     await (await open()).sampler.sample(prompt, { maxTokens: 1, seed: 1 });
-    expect([old, fresh].map((folder) => existsSync(folder))).toEqual([false, true]);
+    expect([old, sameId, fresh].map((folder) => existsSync(folder))).toEqual([false, false, true]);
   } finally {
     await rm(fresh, { recursive: true });
     await rm(file);

@@ -62,9 +62,10 @@ async function removeOrphans(): Promise<void> {
 
 async function removeOrphan(name: string): Promise<void> {
   const pid = Number.parseInt(name.slice(prefix.length), 10);
-  if (!(pid > 0) || isProcessAlive(pid)) return;
+  // After a restart of a container, the process often has the id of the one that was killed.
+  if (!(pid > 0) || (pid !== process.pid && isProcessAlive(pid))) return;
   const folder = join(tmpdir(), name);
-  // A process of another container may be alive, but loads no graph for so long.
+  // This process or one of another container may be loading a graph, but never for so long.
   const { mtimeMs } = await stat(folder);
   if (Date.now() - mtimeMs > orphanMs) await rm(folder, { recursive: true, force: true });
 }

@@ -1,7 +1,4 @@
-/**
- * Reads the record of the frozen model, which is stored in checkpoints that contain adapters but no
- * weights.
- */
+/** Reads the record of the frozen model that the adapter of a checkpoint belongs to. */
 import { join } from 'node:path';
 
 import type { Quantization } from '@trinity-rft/core/engine';
@@ -21,8 +18,8 @@ export interface BaseRecord {
 }
 
 /**
- * Reads the record in a folder of adapters. Returns undefined if there is none, because the
- * checkpoint contains all weights or because another program wrote it.
+ * Reads the record in a folder of adapters. Returns undefined if there is none: another program
+ * wrote the adapters, or they lie beside merged weights in a checkpoint of an earlier version.
  */
 export async function readBaseRecord(adapters: string): Promise<BaseRecord | undefined> {
   const file = join(adapters, baseFile);

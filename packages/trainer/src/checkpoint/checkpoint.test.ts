@@ -173,6 +173,17 @@ describe('checkpoints', () => {
     expect((await readdir(root)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
   });
 
+  it('go without the temporary files of the user and of other processes', async () => {
+    const others = ['latest_checkpointed_iteration.txt.1f.tmp', 'notes.tmp'];
+    for (const name of others) await writeFile(path.join(root, name), '');
+    for (const clean of [checkpointsToResume, () => pruneCheckpoints(root, undefined, {})]) {
+      for (const name of ['global_step_3.tmp', 'global_step_2.removed.tmp'])
+        await mkdir(path.join(root, name));
+      await clean(root);
+      expect(await readdir(root)).toEqual(others);
+    }
+  });
+
   it('of later steps go when a run continues from an earlier one', async () => {
     for (const step of [10, 14, 16]) await write(step);
     await dropCheckpointsAfter(root, 12, engine);

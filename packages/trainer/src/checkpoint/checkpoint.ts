@@ -49,6 +49,14 @@ export function writeCheckpoint(
 }
 
 const draftEnding = '.tmp';
+const draftPattern = /^global_step_\d+(\.removed)?\.tmp$/;
+
+/**
+ * Lists the checkpoint folders with temporary names. Other processes of a run have files with
+ * temporary names in the same folder.
+ */
+const draftsIn = async (root: string): Promise<readonly string[]> =>
+  (await readdirOrEmpty(root)).filter((name) => draftPattern.test(name));
 
 async function fillAndRename(root: string, options: WriteCheckpointOptions): Promise<Checkpoint> {
   const { step } = options;
@@ -100,12 +108,11 @@ export async function listCheckpoints(root: string): Promise<readonly Checkpoint
 /**
  * Lists the complete checkpoints of `root` as {@link listCheckpoints} does, for the process that
  * resumes the training run. If the writer of a checkpoint was killed between the last two renames,
- * so that its folder only has a temporary name, renames the folder. Deletes all other folders with
- * temporary names.
+ * so that its folder only has a temporary name, renames the folder. Deletes all other checkpoint
+ * folders with temporary names.
  */
 export async function checkpointsToResume(root: string): Promise<readonly Checkpoint[]> {
-  for (const draft of await readdirOrEmpty(root)) {
-    if (!draft.endsWith(draftEnding)) continue;
+  for (const draft of await draftsIn(root)) {
     const name = draft.slice(0, -draftEnding.length);
     const folder = path.join(root, draft);
     const isNeeded =
@@ -159,9 +166,8 @@ export async function pruneCheckpoints(
   keep: number | undefined,
   engine: CheckpointOwner,
 ): Promise<void> {
-  for (const name of await readdirOrEmpty(root)) {
-    if (name.endsWith('.tmp')) await rm(path.join(root, name), { recursive: true, force: true });
-  }
+  for (const name of await draftsIn(root))
+    await rm(path.join(root, name), { recursive: true, force: true });
   if (keep === undefined) return;
   const checkpoints = await listCheckpoints(root);
   for (const checkpoint of checkpoints.slice(0, Math.max(0, checkpoints.length - keep)))

@@ -14,6 +14,8 @@ export interface Requirements {
   /** True if each call or each token must have a reward. */
   readonly rewards?: boolean;
   readonly teacherLogprobs?: boolean;
+  /** True if each experience must have the reward of the greedy response to its task. */
+  readonly rewardBaselines?: boolean;
   /** True if chosen and rejected responses to the same prompt must alternate. */
   readonly pairs?: boolean;
 }
@@ -32,6 +34,7 @@ export function requirementsOf({
     // If a teacher's log-probabilities are required, rewards are not.
     rewards: here && !needs.teacherLogprobs,
     teacherLogprobs: here && needs.teacherLogprobs,
+    rewardBaselines: here && needs.rewardBaselines,
     pairs: needs.pairs,
   };
 }
@@ -66,6 +69,13 @@ export function assertComplete(
         'TEACHER_MISSING',
         'log-probabilities of a teacher; the algorithm needs them',
         'Use a workflow that asks a teacher, or set teacherLogprobs',
+      );
+    if (requirements.rewardBaselines && !Number.isFinite(experience.info['reward_baseline']))
+      throw missing(
+        experience,
+        'REWARD_BASELINE_MISSING',
+        'info.reward_baseline; the algorithm needs the reward of the greedy answer there',
+        'Let the workflow answer once at temperature 0 and write that reward',
       );
   }
   if (requirements.pairs) assertPairs(experiences);

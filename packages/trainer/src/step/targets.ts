@@ -2,15 +2,9 @@
  * Determines the targets of a batch, which are advantages and returns. The trainer computes the
  * targets, or uses advantages that are stored with the experiences.
  */
+import { runKey, type Metrics, InvariantError, responseLength, taskKey } from '@trinity-rft/core';
 import {
-  runKey,
-  type Eid,
-  type Metrics,
-  InvariantError,
-  responseLength,
-  taskKey,
-} from '@trinity-rft/core';
-import {
+  numberKeys,
   prefixMetrics,
   type AdvantageInput,
   type AdvantageOutput,
@@ -116,14 +110,15 @@ function advantageInput(
   { entropy, necs, refLogprobs, critic }: TargetOutputs,
 ): AdvantageInput {
   const { offsets, actionMask, oldLogprobs } = batch.static;
+  const eids = batch.calls.map(({ experience }) => experience.eid);
   const hasTeacher = batch.calls.some(({ experience }) => experience.teacherLogprobs);
   return {
     offsets,
     actionMask,
     oldLogprobs,
     rewards: rewardsOf(batch),
-    tasks: numbersOf(batch, taskKey),
-    runs: numbersOf(batch, runKey),
+    tasks: numberKeys(eids, taskKey),
+    runs: numberKeys(eids, runKey),
     steps: Int32Array.from(batch.calls, ({ span }) => span.step),
     runRewards: Float32Array.from(batch.calls, ({ experience, span }) =>
       experience.tokenRewards ? 0 : (span.reward ?? 0),
@@ -176,20 +171,6 @@ function rewardsOf(batch: PackedBatch): Float32Array {
   for (const { experience, span, start, end } of batch.calls)
     if (!experience.tokenRewards && end > start) rewards[end - 1] = span.reward ?? 0;
   return rewards;
-}
-
-/**
- * Numbers the keys of calls in order of first appearance, and returns the number of each call's
- * key. [B]
- */
-function numbersOf({ calls }: PackedBatch, keyOf: (eid: Eid) => string): Int32Array {
-  const numbers = new Map<string, number>();
-  return Int32Array.from(calls, ({ experience }) => {
-    const key = keyOf(experience.eid);
-    const number = numbers.get(key) ?? numbers.size;
-    numbers.set(key, number);
-    return number;
-  });
 }
 
 /** Returns the mask of the tokens that the advantage function keeps for training. */

@@ -67,7 +67,8 @@ export async function trainStep(lease: Lease, options: TrainStepOptions): Promis
   try {
     return await learn(lease, options);
   } catch (error) {
-    await lease.release();
+    // The cause of a failed step often makes the release fail, too, and it is the one to report.
+    await lease.release().catch(() => undefined);
     throw error;
   }
 }

@@ -2,7 +2,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { untilAborted } from '@trinity-rft/core/support';
+import { inheritedFlags, untilAborted } from '@trinity-rft/core/support';
 import { environmentOf, type TrinityCommand } from '../shared/command.js';
 import type { FromSpeaker, Part, Question, ToSpeaker } from './protocol.js';
 
@@ -20,6 +20,7 @@ export function startSpeaker(folder: string, env: TrinityCommand['env']): Speake
   const threads = Math.max(1, Math.floor(availableParallelism() / 2));
   const child = fork(fileURLToPath(new URL('./speaker.js', import.meta.url)), {
     env: environmentOf(env),
+    ...inheritedFlags(),
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
   const listeners = new Map<number, (part: Part) => void>();

@@ -1,6 +1,6 @@
 /** Packs the model calls of experiences into token arrays. */
-import { runKey, type Eid, type Experience, spansOf, taskKey } from '@trinity-rft/core';
-import type { AdvantageInput } from '@trinity-rft/core/internal';
+import { runKey, type Experience, spansOf, taskKey } from '@trinity-rft/core';
+import { numberKeys, type AdvantageInput } from '@trinity-rft/core/internal';
 import { rewardOf } from './groups.js';
 
 /** A model call: a whole experience, or one of its spans. */
@@ -40,14 +40,15 @@ export function pack(rows: readonly Row[], reads: PackOptions): AdvantageInput {
   for (const [i, { start, end }] of rows.entries()) offsets[i + 1] = offsets[i]! + end - start;
   const size = offsets.at(-1)!;
   const experiences = rows.map(({ experience }) => experience);
+  const eids = experiences.map(({ eid }) => eid);
   const baselines = experiences.map(({ info }) => info['reward_baseline']);
   const hasTeacher = reads.logprobs && experiences.every((each) => each.teacherLogprobs);
   const input = {
     offsets,
     actionMask: new Uint8Array(size),
     rewards: new Float32Array(size),
-    tasks: numbersOf(experiences, taskKey),
-    runs: numbersOf(experiences, runKey),
+    tasks: numberKeys(eids, taskKey),
+    runs: numberKeys(eids, runKey),
     steps: Int32Array.from(rows, ({ step }) => step),
     runRewards: reads.rewards ? Float32Array.from(rows, runRewardOf) : undefined,
     oldLogprobs: new Float32Array(size),
@@ -80,17 +81,6 @@ function tokenRewards({ experience, start, end, reward }: Row): Float32Array {
  */
 const runRewardOf = ({ experience, reward }: Row): number =>
   experience.tokenRewards ? 0 : (reward ?? 0);
-
-/** Numbers the keys of experiences by first appearance. Equal keys have the same number. [B] */
-function numbersOf(experiences: readonly Experience[], keyOf: (eid: Eid) => string): Int32Array {
-  const numbers = new Map<string, number>();
-  return Int32Array.from(experiences, ({ eid }) => {
-    const key = keyOf(eid);
-    const number = numbers.get(key) ?? numbers.size;
-    numbers.set(key, number);
-    return number;
-  });
-}
 
 const isNumber = (value: unknown): value is number => typeof value === 'number';
 

@@ -1,5 +1,5 @@
 /** The steps of a rollout, each with the discounted sum of its own and all later rewards. */
-import { type Experience, groupBy, taskKey } from '@trinity-rft/core';
+import { type Experience, groupBy, RewardError, taskKey, uid } from '@trinity-rft/core';
 import { rewardOf } from './groups.js';
 import { inOrderOfSteps } from './runs.js';
 
@@ -26,16 +26,15 @@ export interface StepOptions {
  * Returns the steps of a rollout by ascending `eid.step`. A step's reward is its
  * `info.step_reward`, or 0 if this is missing. If no step of the rollout has a step reward, the
  * last step has the rollout's reward, and the other steps have 0.
- * @throws RewardError for a reward that is missing or not finite
+ * @throws RewardError for a reward that is missing or not finite, and for a step reward or state of
+ * another type
  */
 export function toSteps(
   run: readonly Experience[],
   { gamma, stepRewardKey = 'step_reward', envStateHashKey = 'env_state_hash' }: StepOptions,
 ): readonly Step[] {
   const ordered = inOrderOfSteps(run);
-  const given = ordered
-    .map(({ info }) => info[stepRewardKey])
-    .map((value) => (typeof value === 'number' ? value : undefined));
+  const given = ordered.map((experience) => numberIn(experience, stepRewardKey));
   const rewards = given.every((value) => value === undefined)
     ? ordered.map((experience, i) => (i === ordered.length - 1 ? rewardOf(experience) : 0))
     : given.map((value, i) => rewardOf({ ...ordered[i]!, reward: value ?? 0 }));
@@ -46,12 +45,32 @@ export function toSteps(
     experience,
     toGo: toGo[t]!,
     total,
-    state: stateOf(experience.info[envStateHashKey]),
+    state: stateIn(experience, envStateHashKey),
   }));
 }
 
-function stateOf(hash: unknown): string | undefined {
-  return typeof hash === 'string' || typeof hash === 'number' ? String(hash) : undefined;
+function numberIn(experience: Experience, key: string): number | undefined {
+  const value = experience.info[key] ?? undefined;
+  if (value === undefined || typeof value === 'number') return value;
+  throw wrongField(experience, key, 'Write a number, or leave it out');
+}
+
+function stateIn(experience: Experience, key: string): string | undefined {
+  const value = experience.info[key] ?? undefined;
+  if (value === undefined) return undefined;
+  if (typeof value === 'string' || typeof value === 'number') return String(value);
+  throw wrongField(
+    experience,
+    key,
+    'Write a text or a number that is equal in equal states, or leave it out',
+  );
+}
+
+function wrongField({ eid, info }: Experience, key: string, fix: string): RewardError {
+  return new RewardError(
+    `Experience ${uid(eid)} has the info.${key} ${JSON.stringify(info[key])}. ${fix}.`,
+    { code: 'STEP_FIELD', details: { uid: uid(eid), key } },
+  );
 }
 
 /**

@@ -2,10 +2,36 @@
  * Computes advantages for distillation from a divergence between student and teacher at each
  * sampled token.
  */
-import { InvariantError, mean } from '@trinity-rft/core';
+import {
+  InvariantError,
+  mean,
+  RewardError,
+  uid,
+  type AdvantageFn,
+  type BatchAdvantageFn,
+} from '@trinity-rft/core';
 import { sampleStd, type AdvantageInput, type AdvantageOutput } from '@trinity-rft/core/internal';
 import { checkAdvantageInput } from '../../parts/check-input.js';
 import { rowSpans } from '../../parts/rows.js';
+import { onExperiences } from './on-experiences.js';
+
+/**
+ * Makes an advantage function for explore steps from a function over token arrays that reads
+ * log-probabilities of a teacher and no rewards.
+ * @throws RewardError naming the first experience without log-probabilities of a teacher
+ */
+export const taught = (compute: BatchAdvantageFn): AdvantageFn => {
+  const computeAll = onExperiences(compute, { rewards: false });
+  return (experiences) => {
+    const untaught = experiences.find(({ teacherLogprobs }) => !teacherLogprobs);
+    if (!untaught) return computeAll(experiences);
+    throw new RewardError(
+      `Experience ${uid(untaught.eid)} has no log-probabilities of a teacher; distillation needs them. ` +
+        'Use a workflow that asks a teacher, or set teacherLogprobs.',
+      { code: 'TEACHER_MISSING', details: { uid: uid(untaught.eid) } },
+    );
+  };
+};
 
 export interface DistillOptions {
   /** Prefix of the metrics. */

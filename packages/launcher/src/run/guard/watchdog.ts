@@ -2,6 +2,7 @@
 import { url as debuggerUrl } from 'node:inspector';
 import { isMainThread, Worker } from 'node:worker_threads';
 import { InvariantError } from '@trinity-rft/core';
+import { inheritedFlags } from '@trinity-rft/core/support';
 import { currentRun } from '@trinity-rft/explorer/internal';
 import type { Place, WatchdogTask } from './watchdog-thread.js';
 
@@ -45,6 +46,7 @@ export function startWatchdog(times: {
   const thread = new Worker(new URL('./watchdog-thread.js', import.meta.url), {
     name: 'trinity-watchdog',
     workerData,
+    ...inheritedFlags(),
   });
   thread.unref();
   // The training run continues if the watchdog fails.
