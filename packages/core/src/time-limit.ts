@@ -1,4 +1,4 @@
-/** A deadline for synchronous work with regular expressions from model files. */
+/** A deadline for synchronous work with regular expressions of users and model files. */
 import { createContext, Script, type Context } from 'node:vm';
 
 let context: Context | undefined;
@@ -8,7 +8,7 @@ let script: Script | undefined;
  * Runs `work`. Returns undefined if `work` was interrupted after `ms` milliseconds. Adds about 0.1
  * ms.
  */
-export function within<T>(ms: number, work: () => T): { readonly value: T } | undefined {
+export function withinMs<T>(ms: number, work: () => T): { readonly value: T } | undefined {
   context ??= createContext({});
   script ??= new Script('work()');
   context['work'] = work;
