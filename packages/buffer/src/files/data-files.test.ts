@@ -260,6 +260,22 @@ it.each<[string, string, string[], string, string | undefined, string]>([
     card,
   ],
   [
+    'a README whose glob is wrong',
+    'its README gives main/[z-a]* as the files of split "train", which is no glob or has too many wildcards',
+    cardFiles,
+    'train',
+    'main',
+    card.replace('main/train-*', 'main/[z-a]*'),
+  ],
+  [
+    'a README whose glob takes for ever',
+    'which is no glob or has too many wildcards. Correct it',
+    [`main/${'a'.repeat(200)}.jsonl`],
+    'train',
+    'main',
+    card.replace('main/train-*', `main/${'*a'.repeat(40)}b`),
+  ],
+  [
     'a README whose files are gone',
     'its README gives main/train-* as the files of split "train", but none of them exists',
     ['flat/x.jsonl'],
