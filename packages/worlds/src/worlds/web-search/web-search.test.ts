@@ -34,6 +34,20 @@ it('searches the texts of a folder', async () => {
   await environment.close();
 });
 
+it('searches for the first hundred words of a long query', async () => {
+  const folder = folderWith({ 'otters.md': 'Sea otters hold hands while they sleep.' });
+  const environment = await webSearch.open({ folder }, context);
+  onTestFinished(() => environment.close());
+  const row = { question: 'What do otters hold?', answer: 'hands' };
+  const episode = await environment.reset({ row, seed: 0 }, signal);
+  const search = async (query: string): Promise<string> =>
+    (await episode.step({ type: 'tool', name: 'search', arguments: { query } }, signal))
+      .observation;
+  const many = 'badger '.repeat(100);
+  expect(await search(`otter ${many.repeat(500)}`)).toContain('"otters.md"');
+  expect(await search(`${many} otter`)).not.toContain('"otters.md"');
+});
+
 it('reads files only, and names one that cannot be read', async () => {
   const folder = folderWith({ 'b.txt': 'text' });
   mkdirSync(path.join(folder, 'a.md'));
