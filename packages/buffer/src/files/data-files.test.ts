@@ -176,6 +176,7 @@ it('ignores front matter that declares nothing, or cannot be read', () => {
     '---\nconfigs: [1, 2\n---',
     '---\n- a list\n---',
     '---\nconfigs: text\n---',
+    '---\nconfigs: [null, text]\n---',
   ]) {
     expect(choose(['train.jsonl'], 'train', undefined, readme)).toEqual(['train.jsonl']);
   }
