@@ -4,6 +4,7 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { inspect } from 'node:util';
 import { describeError, TrinityError, WorkflowError, CancelledError } from '@trinity-rft/core';
 import { killGroup, readToEnd, redactText } from '@trinity-rft/core/support';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
@@ -76,6 +77,7 @@ export async function executeCommand(
   signal: AbortSignal,
 ): Promise<CommandResult> {
   requireHttp(endpoint);
+  checkFields(command);
   if (signal.aborted) throw cancelled(command, signal);
   const startMs = performance.now();
   const transcript = createTranscript(command.transcriptLimit);
@@ -93,6 +95,22 @@ export async function executeCommand(
     transcript: transcript.lines(),
     seconds: (performance.now() - startMs) / 1000,
   };
+}
+
+/**
+ * Checks the fields that fail only after the program has started.
+ * @throws WorkflowError that names a field and its value
+ */
+function checkFields({ command, args = [], input = '', transcriptLimit = 0 }: Command): void {
+  const refuse = (field: string, value: unknown, expected: string): WorkflowError =>
+    new WorkflowError(
+      `The command \`${String(command)}\` has ${field} ${inspect(value, { depth: 0 })}; expected ${expected}.`,
+      { code: 'PROCESS_START' },
+    );
+  if (!Array.isArray(args)) throw refuse('args', args, 'a list of texts');
+  if (typeof input !== 'string') throw refuse('input', input, 'a text');
+  if (typeof transcriptLimit !== 'number' || !(transcriptLimit >= 0))
+    throw refuse('transcriptLimit', transcriptLimit, 'a number of characters from 0');
 }
 
 /**

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -101,6 +101,21 @@ describe('a program that fails', () => {
       code: 'PROCESS_START',
       message: expect.not.stringContaining(endpoint.apiKey) as string,
     });
+  });
+
+  it.each([
+    ['input', 5, 'a text'],
+    ['args', '-e', 'a list of texts'],
+    ['transcriptLimit', -1, 'a number of characters from 0'],
+    ['transcriptLimit', Number.NaN, 'a number of characters from 0'],
+  ])('is not started with %s %s', async (field, value, expected) => {
+    const started = path.join(folder, 'started');
+    const script = `require('node:fs').writeFileSync(${JSON.stringify(started)}, '')`;
+    await expect(run(script, { [field]: value })).rejects.toMatchObject({
+      code: 'PROCESS_START',
+      message: expect.stringMatching(new RegExp(`has ${field} .*; expected ${expected}`)),
+    });
+    expect(existsSync(started)).toBe(false);
   });
 
   it('is not started for a run that is over', async () => {

@@ -100,6 +100,15 @@ describe('the weight of a message', () => {
   });
 });
 
+it('marks a whole answer that begins before the index', () => {
+  const [user, two, , four] = messages;
+  const input = { messages: [user, two, four], trainOn: { from: 2 } };
+  expect(marked(encodeConversation(format, input))).toMatch(/^two\s*four<\|im_end\|>$/);
+  expect(() => encodeConversation(format, { ...input, trainOn: { from: 3 } })).toThrow(
+    'no answer of the assistant from message 4 on',
+  );
+});
+
 it('finds the answer of a pair after a prompt in which two messages are one', () => {
   const prompt = [messages[0], messages[1], messages[1], messages[2]];
   const input = { messages: [...prompt, messages[3]], trainOn: { from: prompt.length } };

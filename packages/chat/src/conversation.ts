@@ -48,11 +48,15 @@ export function encodeConversation(
       { code: 'CONVERSATION_NO_ANSWER' },
     );
   const trained = trainedOf(assistants, weightsOf(input.messages), placeIn(input));
-  if (trained.length === 0)
-    throw new TaskError(
-      'Every answer of the conversation has weight 0, so there is nothing to learn from. Give one weight 1.',
-      { code: 'CONVERSATION_NO_ANSWER' },
-    );
+  if (trained.length === 0) {
+    const fault =
+      typeof input.trainOn === 'object'
+        ? `The conversation has no answer of the assistant from message ${input.trainOn.from + 1} on, or each has weight 0`
+        : 'Every answer of the conversation has weight 0';
+    throw new TaskError(`${fault}, so there is nothing to learn from. Give one weight 1.`, {
+      code: 'CONVERSATION_NO_ANSWER',
+    });
+  }
   const { tools, enableThinking } = input;
   const tokens: number[] = [];
   const mask: number[] = [];
@@ -77,8 +81,11 @@ type Weight = ChatMessage['weight'];
 
 /** Converts the index in `trainOn` to an index into the normalized messages. */
 function placeIn({ messages, trainOn }: ConversationInput): ConversationInput['trainOn'] {
-  if (typeof trainOn !== 'object' || trainOn.from === 0) return trainOn;
-  return { from: normalizeMessages(messages.slice(0, trainOn.from)).length };
+  if (typeof trainOn !== 'object') return trainOn;
+  const { from } = trainOn;
+  // The message at `from` may be the end of an answer that begins before it.
+  const upTo = normalizeMessages(messages.slice(0, from + 1)).length;
+  return { from: from < messages.length ? upTo - 1 : upTo };
 }
 
 function trainedOf(

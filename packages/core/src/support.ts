@@ -40,6 +40,7 @@ export {
 } from './secrets.js';
 export { createStoppableClock, type StoppableClock } from './stoppable-clock.js';
 export { didYouMean, nearest } from './suggest.js';
+export { withinMs } from './time-limit.js';
 export { timestamp } from './timestamp.js';
 export { tryJson } from './try-json.js';
 export { untilAborted } from './until-aborted.js';

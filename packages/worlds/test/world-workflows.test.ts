@@ -115,6 +115,15 @@ it('gives a second attempt that sees the first, and trains nothing of two failur
   );
 });
 
+it('refuses the answers of a model that repeats itself up to the token limit', async () => {
+  const name = 'RAFT_alfworld_workflow';
+  const { row } = solved(name, 'household', {});
+  const loop = '<experience>a</experience><think>b</think>'.repeat(200);
+  const { experiences, model } = await play(name, () => loop, row);
+  expect(JSON.stringify(model.calls.at(-1)?.messages)).toContain('No action found.');
+  expect(experiences.at(-1)?.reward).toBe(0);
+});
+
 it.each([
   ['looks at the first attempt again', 15_000, 70, (ms: number) => ms >= 950 && ms < 1000],
   ['has no time for a second attempt', 100_000, 10, (ms: number) => ms >= 900 && ms < 1000],

@@ -176,6 +176,7 @@ it('ignores front matter that declares nothing, or cannot be read', () => {
     '---\nconfigs: [1, 2\n---',
     '---\n- a list\n---',
     '---\nconfigs: text\n---',
+    '---\nconfigs: [null, text]\n---',
   ]) {
     expect(choose(['train.jsonl'], 'train', undefined, readme)).toEqual(['train.jsonl']);
   }
@@ -258,6 +259,22 @@ it.each<[string, string, string[], string, string | undefined, string]>([
     'test',
     'main',
     card,
+  ],
+  [
+    'a README whose glob is wrong',
+    'its README gives main/[z-a]* as the files of split "train", which is no glob or has too many wildcards',
+    cardFiles,
+    'train',
+    'main',
+    card.replace('main/train-*', 'main/[z-a]*'),
+  ],
+  [
+    'a README whose glob takes for ever',
+    'which is no glob or has too many wildcards. Correct it',
+    [`main/${'a'.repeat(200)}.jsonl`],
+    'train',
+    'main',
+    card.replace('main/train-*', `main/${'*a'.repeat(40)}b`),
   ],
   [
     'a README whose files are gone',

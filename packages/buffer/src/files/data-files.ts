@@ -3,6 +3,7 @@
  * layout. Does no I/O.
  */
 import { groupBy, TaskError } from '@trinity-rft/core';
+import { withinMs } from '@trinity-rft/core/support';
 import { matchesGlob, type CardSubset } from './dataset-card.js';
 import { canonicalSplit, fileName, shardOf, splitOf } from './splits.js';
 
@@ -77,13 +78,35 @@ function fromCard(
   if (subset.splits.size === 0) return inFolder(data, subset, request);
   const patterns = subset.splits.get(request.split);
   if (!patterns) throw noSplitError([...subset.splits.keys()], request);
-  const matching = data.filter((path) => patterns.some((pattern) => matchesGlob(path, pattern)));
+  const matching = matchingFiles(data, patterns, request);
   if (matching.length === 0)
     throw filesError(
       request,
       `its README gives ${patterns.join(', ')} as the files of split "${request.split}", but none of them exists`,
     );
   return matching;
+}
+
+/** Time limit for the globs of a split, in ms. Many wildcards in one glob take exponential time. */
+const longestMatchMs = 1000;
+
+function matchingFiles(
+  data: readonly string[],
+  patterns: readonly string[],
+  request: DataFilesRequest,
+): readonly string[] {
+  const isMatching = (path: string): boolean =>
+    patterns.some((pattern) => matchesGlob(path, pattern));
+  try {
+    const found = withinMs(longestMatchMs, () => data.filter(isMatching));
+    if (found) return found.value;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw filesError(
+    request,
+    `its README gives ${patterns.join(', ')} as the files of split "${request.split}", which is no glob or has too many wildcards. Correct it`,
+  );
 }
 
 /** Returns the files of a subset for which the README gives only a folder. */

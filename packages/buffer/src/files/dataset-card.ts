@@ -1,4 +1,5 @@
 /** Reads the front matter of a dataset's README.md, which assigns files to subsets and splits. */
+import { isTree } from '@trinity-rft/core/support';
 import { parse } from 'yaml';
 import { canonicalSplit } from './splits.js';
 
@@ -22,7 +23,7 @@ export interface CardSubset {
 export function readDatasetCard(readme: string): readonly CardSubset[] {
   const frontMatter = /^\uFEFF?---\r?\n([\s\S]*?)\r?\n---/.exec(readme)?.[1];
   const configs = frontMatter === undefined ? undefined : parseConfigs(frontMatter);
-  return (Array.isArray(configs) ? configs : []).flatMap((config: Record<string, unknown>) => {
+  return (Array.isArray(configs) ? configs : []).filter(isTree).flatMap((config) => {
     const folder = folderOf(config['data_dir']);
     const splits = readDataFiles(config['data_files'], folder);
     if (splits.size === 0 && folder === '') return [];

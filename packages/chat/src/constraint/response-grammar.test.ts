@@ -60,6 +60,14 @@ const acceptsFor = (schema: object, text: string): boolean =>
   accepts(responseGrammar(ofSchema(schema), plain), text);
 
 describe('responseGrammar', () => {
+  it('takes objects with thousands of properties', () => {
+    const names = Array.from({ length: 9000 }, (_, i) => `p${i}`);
+    const properties = Object.fromEntries(names.map((name) => [name, { type: 'null' }]));
+    const all = responseGrammar(ofSchema({ type: 'object', properties, required: names }), plain);
+    expect(all?.rules.length).toBeGreaterThan(9000);
+    expect(acceptsFor({ type: 'object', maxProperties: 20_000 }, '{"a": 1}')).toBe(true);
+  });
+
   it('takes any JSON object that a program prints for json_object, and no other value', () => {
     const grammar = responseGrammar(
       { json: { type: 'json_object', param: 'response_format' } },
@@ -264,6 +272,31 @@ describe('responseGrammar', () => {
       'response_format is too large to be enforced',
     ],
     [{ pattern: '(' }, 'response_format.pattern is "("'],
+    [
+      { pattern: `^${'(?:a'.repeat(1500)}${')?'.repeat(1500)}$` },
+      'it has more than 100 groups within each other',
+    ],
+    [
+      { pattern: `^${'('.repeat(50_000)}a${')*'.repeat(50_000)}$` },
+      'it has more than 100 groups within each other',
+    ],
+    [{ pattern: `^${'a?'.repeat(5000)}$` }, 'response_format is too large to be enforced'],
+    [{ pattern: `^${'a*b*'.repeat(5000)}$` }, 'response_format is too large to be enforced'],
+    [{ pattern: `^(?:${'ab'.repeat(20_000)})+$` }, 'response_format is too large to be enforced'],
+    [{ minProperties: 50_000, type: 'object' }, 'response_format allows no value that ends'],
+    [
+      {
+        minProperties: 50_000,
+        type: 'object',
+        additionalProperties: true,
+        propertyNames: { pattern: '^a' },
+      },
+      'response_format allows no value that ends',
+    ],
+    [
+      { $ref: '#a', enum: Array.from({ length: 200_000 }, (_, i) => i) },
+      'response_format.$ref is "#a"',
+    ],
     [{ pattern: '(a|b)*a(a|b){14}$' }, 'response_format is too large to be enforced'],
     [{ minLength: -1 }, 'response_format.minLength is -1'],
     [{ anyOf: {} }, 'response_format.anyOf is {}'],

@@ -126,6 +126,12 @@ const htmlEscapes: Readonly<Record<string, string>> = {
 const escapeHtml = (text: string): string =>
   text.replaceAll(/[&<>'"]/g, (character) => htmlEscapes[character] ?? character);
 
+/** Python's `urllib.parse.quote`, which also encodes some marks that JavaScript keeps. */
+const quoteUrl = (text: string): string =>
+  encodeURIComponent(text)
+    .replaceAll('%2F', '/')
+    .replaceAll(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
+
 const filters: Readonly<Record<string, Filter>> = {
   ...listFilters,
   abs: absolute,
@@ -160,7 +166,7 @@ const filters: Readonly<Record<string, Filter>> = {
   tojson: toJson,
   trim: (value, [set]) => strip(str(value), 'both', typeof set === 'string' ? set : undefined),
   upper: (value) => str(value).toUpperCase(),
-  urlencode: (value) => encodeURIComponent(str(value)).replaceAll('%2F', '/'),
+  urlencode: (value) => quoteUrl(str(value)),
   wordcount: (value) => str(value).match(/[\p{L}\p{N}_]+/gu)?.length ?? 0,
 };
 

@@ -45,6 +45,7 @@ describe('a template', () => {
       '{{ {"b": 1, "a": [1, {}]} | tojson(indent=2) }}',
       '{\n  "b": 1,\n  "a": [\n    1,\n    {}\n  ]\n}',
     ],
+    ['{{ {"𝄞": 1, "\uffee": 2} | tojson(sort_keys=true) }}', '{"\uffee": 2, "𝄞": 1}'],
     [
       '{{ {"b": "é", "a": 1} | tojson(ensure_ascii=true, sort_keys=true, separators=(",", ":")) }}',
       '{"a":1,"b":"\\u00e9"}',
@@ -150,8 +151,8 @@ describe('a template', () => {
       "('a', '.', 'b') 2 False True",
     ],
     [
-      '{{ "<a>&" | e }} {{ "a b" | urlencode }} {{ "one two" | wordcount }}',
-      '&lt;a&gt;&amp; a%20b 2',
+      '{{ "<a>&" | e }} {{ "a/b (c)" | urlencode }} {{ "one two" | wordcount }}',
+      '&lt;a&gt;&amp; a/b%20%28c%29 2',
     ],
     [
       '{{ {"items": 1}.items() | list }} {{ {"a": 1}["a"] }} {{ {1: "x"}[1] }} {{ {"a": 1}.get("b", 2) }}',
@@ -206,8 +207,8 @@ describe('a template', () => {
       'TrueFalseTrue[3, 2, 1]',
     ],
     [
-      '{{ strftime_now("%d %B %Y, %-d %b %y %H:%M %p %A %j") }}',
-      '02 January 2026, 2 Jan 26 15:04 PM Friday 002',
+      '{{ strftime_now("%d %B %Y, %-d %b %y %H:%M %p %A %j %F %%F") }}',
+      '02 January 2026, 2 Jan 26 15:04 PM Friday 002 2026-01-02 %F',
     ],
   ])('%s', (source, expected) => {
     expect(render(source)).toBe(expected);

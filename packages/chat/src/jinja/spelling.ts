@@ -1,5 +1,14 @@
 /** Converts values to strings as Python does: `str`, `repr` and `json.dumps`. */
-import { Float, Tuple, isDict, isList, typeName, type Dict, type Value } from './values.js';
+import {
+  compare,
+  Float,
+  Tuple,
+  isDict,
+  isList,
+  typeName,
+  type Dict,
+  type Value,
+} from './values.js';
 
 /** Implements Python's `str(value)`. Returns an empty string for undefined. */
 export function str(value: Value): string {
@@ -114,7 +123,7 @@ export function dumps(value: Value, style: JsonStyle = {}): string {
       );
     if (!isDict(item)) return scalar(item);
     const members = [...item].map(([key, each]): readonly [string, Value] => [keyText(key), each]);
-    if (style.sortKeys) members.sort(([a], [b]) => (a < b ? -1 : Number(a > b)));
+    if (style.sortKeys) members.sort(([a], [b]) => compare(a, b));
     const lines = members.map(([key, each]) => text(key) + keyEnd + print(each, level + 1));
     return block('{', lines, '}', level);
   };

@@ -59,8 +59,8 @@ const combined: Readonly<Record<string, string>> = {
  * zeros, and likewise for other directives.
  */
 export function strftime(date: Date, format: string): string {
-  const whole = format.replaceAll(/%([cDFRTxX])/g, (_, key: string) => combined[key] ?? '');
-  return whole.replaceAll(/%(-?)([a-zA-Z%])/g, (directive, bare: string, key: string) => {
+  return format.replaceAll(/%(-?)([a-zA-Z%])/g, (directive, bare: string, key: string) => {
+    if (bare === '' && Object.hasOwn(combined, key)) return strftime(date, combined[key]!);
     const print = Object.hasOwn(directives, key) ? directives[key] : undefined;
     const text = print?.(date) ?? directive;
     return bare === '' ? text : text.replace(/^0+(?=\d)/, '');

@@ -32,7 +32,7 @@ function anchored(root: JsonObject, name: string): unknown {
   for (const each of open) {
     if (typeof each !== 'object' || each === null) continue;
     if ((each as JsonObject)['$anchor'] === name) return each;
-    open.push(...Object.values(each));
+    for (const value of Object.values(each)) open.push(value);
   }
   return undefined;
 }

@@ -1,11 +1,11 @@
 /** Converts text to token ids and back, with the tokenizer files of a model. */
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { ModelError, CheckpointError } from '@trinity-rft/core';
+import { withinMs } from '@trinity-rft/core/support';
 import { tokenText } from '../gguf/tokenizer/source.js';
 import { isObject, type JsonObject } from '../json/object.js';
 import { readTokenizerFiles, type TokenizerFiles } from './files.js';
 import { supportedPreTokenizer } from './pre-tokenizer.js';
-import { within } from './time-limit.js';
 import { tokenByteTable } from './token-bytes.js';
 import type { Tokenizer } from './types.js';
 
@@ -148,7 +148,7 @@ function encode(inner: HuggingFaceTokenizer, text: string, isSlow: boolean): Int
   const work = (): { readonly ids: readonly unknown[] } =>
     inner.encode(text, { add_special_tokens: false });
   const ms = msFor(text);
-  const encoded = isSlow || text.length > longText ? within(ms, work) : { value: work() };
+  const encoded = isSlow || text.length > longText ? withinMs(ms, work) : { value: work() };
   if (!encoded)
     throw new ModelError(
       `The patterns of the tokenizer take more than ${Math.round(ms / 1000)} s for this text of ${text.length} characters. Shorten its runs of equal characters, or mend the Regex of pre_tokenizer and normalizer in tokenizer.json.`,

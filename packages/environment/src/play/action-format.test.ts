@@ -20,6 +20,15 @@ it.each([
   expect(actionIn(format, text)).toEqual({ type: 'text', text: action });
 });
 
+it('stops a pattern that would search a response for ever', () => {
+  const read = () =>
+    readActions({ responseText: `${'a'.repeat(50)}b`, toolCalls: [] } as never, {
+      actionPattern: /(a+)+$/g,
+      tools: [],
+    });
+  expect(read).toThrow('workflow_args.action_pattern is (a+)+$, and takes more than 1 s');
+});
+
 it.each(['<action></action>', '{action} or {action}'])('refuses the format %j', (actionFormat) => {
   const define = () =>
     defineEnvironment({

@@ -1,6 +1,11 @@
 /** Reads the actions from the model's response. */
-import type { ChatResponse, ToolCall, ToolDefinition } from '@trinity-rft/core';
-import { tryJson } from '@trinity-rft/core/support';
+import {
+  type ChatResponse,
+  type ToolCall,
+  type ToolDefinition,
+  WorkflowError,
+} from '@trinity-rft/core';
+import { tryJson, withinMs } from '@trinity-rft/core/support';
 import type { Action } from '../seam/types.js';
 
 /**
@@ -18,18 +23,33 @@ export interface ReadOptions {
   readonly tools: readonly ToolDefinition[];
 }
 
-/** Returns the tool calls in order or, without tool calls, the last action in the text. */
+/**
+ * Returns the tool calls in order or, without tool calls, the last action in the text.
+ * @throws WorkflowError if the pattern takes longer than {@link longestSearchMs}
+ */
 export function readActions(
   { toolCalls, responseText }: ChatResponse,
   { actionPattern, actionHint, tools }: ReadOptions,
 ): readonly ReadAction[] {
   if (toolCalls.length > 0) return toolCalls.map((call) => ({ ...readCall(call, tools), call }));
   if (actionPattern === undefined) return [{ action: { type: 'text', text: responseText.trim() } }];
-  const found = [...responseText.matchAll(actionPattern)].at(-1);
+  const found = lastMatch(actionPattern, responseText);
   const text = found?.[1] ?? found?.[0];
   return text === undefined
     ? [{ refusal: `No action found. Write one as ${actionHint ?? actionPattern.source}` }]
     : [{ action: { type: 'text', text: text.trim() } }];
+}
+
+/** Time limit in ms for the search in one response, far above what a good pattern needs. */
+const longestSearchMs = 1000;
+
+function lastMatch(pattern: RegExp, text: string): RegExpExecArray | undefined {
+  const found = withinMs(longestSearchMs, () => [...text.matchAll(pattern)].at(-1));
+  if (found) return found.value;
+  throw new WorkflowError(
+    `workflow_args.action_pattern is ${pattern.source}, and takes more than ${longestSearchMs / 1000} s to search a response of ${text.length} characters. Write a pattern without nested repetitions such as (a+)+, and with few parts such as .* that match any text.`,
+    { code: 'ACTION_PATTERN_SLOW' },
+  );
 }
 
 function readCall(

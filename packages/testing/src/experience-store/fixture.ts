@@ -65,17 +65,13 @@ export function numbersOf(lease: Lease | undefined): readonly unknown[] | undefi
   return lease?.experiences.map((experience) => experience.info['n']);
 }
 
-/** Takes experiences that must be available. Rejects if the store has ended, or after 2 s. */
+/** Takes experiences that must be available. Rejects if the store has ended. */
 export async function takeNow(
   store: ExperienceStore,
   count: number,
   minPolicyVersion?: number,
 ): Promise<Lease> {
-  const lease = await store.take(
-    count,
-    minPolicyVersion === undefined ? {} : { minPolicyVersion },
-    AbortSignal.timeout(2_000),
-  );
+  const lease = await store.take(count, minPolicyVersion === undefined ? {} : { minPolicyVersion });
   if (!lease) throw new RangeError(`The store has ended; expected ${count} experiences.`);
   return lease;
 }

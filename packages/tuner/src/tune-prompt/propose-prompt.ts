@@ -38,7 +38,7 @@ export async function proposeText(
   ] as const;
   const [answer] = await proposer.chat(messages, { signal });
   const text = answer?.responseText ?? '';
-  const written = (/<prompt>([\s\S]*?)<\/prompt>/.exec(text)?.[1] ?? text).trim();
+  const written = (/<prompt>((?:(?!<prompt>)[\s\S])*?)<\/prompt>/.exec(text)?.[1] ?? text).trim();
   if (written === '')
     throw new ModelError('The proposer returned no prompt.', {
       status: 502,

@@ -18,12 +18,21 @@ export type Attempts = (
   context: AttemptContext,
 ) => Promise<readonly Experience[]>;
 
+/** Pattern of the text up to `end` without the beginning of another response. */
+const upTo = (end: string): string => `(?:(?!<experience>|${end})[\\s\\S])*${end}`;
+
 /**
  * Pattern of a response. Its parts are experience with similar tasks, a thought about the next
- * step, and the action.
+ * step, and the action. Each part has only one possible end, so that a response that repeats a part
+ * takes time proportional to its length.
  */
-export const threeTags =
-  '<experience>\\s*\\S[\\s\\S]*?</experience>[\\s\\S]*?<think>\\s*\\S[\\s\\S]*?</think>[\\s\\S]*?<action>([\\s\\S]*?)</action>';
+export const threeTags = [
+  `<experience>\\s*\\S${upTo('</experience>')}`,
+  upTo('<think>'),
+  `\\s*\\S${upTo('</think>')}`,
+  upTo('<action>'),
+  '((?:(?!<experience>|</action>)[\\s\\S])*)</action>',
+].join('');
 
 const ownPrompt = `${instructions}
 Before the command, write what you know about tasks of this kind as <experience>...</experience>, and what you think as <think>...</think>.`;
@@ -62,8 +71,8 @@ const rewardOf = (turns: readonly Experience[]): number => turns.at(-1)?.reward 
  * three times in a row.
  */
 function isGood(turns: readonly Experience[]): boolean {
-  const actions = turns.map(
-    ({ responseText = '' }) => new RegExp(threeTags).exec(responseText)?.[1],
+  const actions = turns.map(({ responseText = '' }) =>
+    [...responseText.matchAll(new RegExp(threeTags, 'g'))].at(-1)?.[1]?.trim(),
   );
   const isStuck = actions.some(
     (action, turn) => turn >= 2 && action === actions[turn - 1] && action === actions[turn - 2],

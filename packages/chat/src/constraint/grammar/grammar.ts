@@ -200,7 +200,7 @@ export function productive(
   for (let rule = open.pop(); rule !== undefined; rule = open.pop()) {
     if (done[rule] === 1 || !rules[rule]!.some(isDone)) continue;
     done[rule] = 1;
-    open.push(...users[rule]!);
+    for (const user of users[rule]!) open.push(user);
   }
   return rules.map((alternatives) => alternatives.filter(isDone));
 }

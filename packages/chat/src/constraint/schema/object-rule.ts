@@ -86,6 +86,8 @@ function membersRule({ grammar }: Compiler, { members, rests, least, most }: Mem
    */
   const enough = Math.max(1, Number.isFinite(most) ? most : 0, least);
   const known = new Map<string, number>();
+  /** Declared rules that are not yet defined, because recursion would overflow the call stack. */
+  const open: [rule: number, index: number, written: number, repeatable: number][] = [];
   /**
    * Returns the rule for the rest of the object, from the listed member `index` on.
    * @param written number of members so far
@@ -93,10 +95,12 @@ function membersRule({ grammar }: Compiler, { members, rests, least, most }: Mem
    */
   const ruleAt = (index: number, written: number, repeatable: number): number => {
     const key = [index, written, repeatable].join(' ');
-    const found = known.get(key);
-    if (found !== undefined) return found;
-    const rule = grammar.declare();
+    const rule = known.get(key) ?? grammar.declare();
+    if (!known.has(key)) open.push([rule, index, written, repeatable]);
     known.set(key, rule);
+    return rule;
+  };
+  const alternativesAt = (index: number, written: number, repeatable: number): Sequence[] => {
     const before = written === 0 ? [] : comma;
     const count = Math.min(written + 1, enough);
     const isFull = written >= most;
@@ -105,18 +109,21 @@ function membersRule({ grammar }: Compiler, { members, rests, least, most }: Mem
       const taken: Sequence[] = isFull
         ? []
         : [[...before, ...next.text, ruleAt(index + 1, count, 0)]];
-      grammar.define(rule, next.isRequired ? taken : [...taken, [ruleAt(index + 1, written, 0)]]);
-      return rule;
+      return next.isRequired ? taken : [...taken, [ruleAt(index + 1, written, 0)]];
     }
     const distinct = written - Math.max(repeatable - 1, 0);
     const again = Number.isFinite(most) || least > 0 ? Math.min(repeatable + 1, enough) : 1;
-    grammar.define(rule, [
+    return [
       ...(distinct >= least && written <= most ? [literal('}')] : []),
       ...(isFull ? [] : rests.map((rest) => [...before, ...rest, ruleAt(index, count, again)])),
-    ]);
-    return rule;
+    ];
   };
-  return ruleAt(0, 0, 0);
+  const start = ruleAt(0, 0, 0);
+  for (let top = open.pop(); top; top = open.pop()) {
+    const [rule, ...state] = top;
+    grammar.define(rule, alternativesAt(...state));
+  }
+  return start;
 }
 
 /** The keywords of one schema that concern properties. */

@@ -312,14 +312,20 @@ class SchemaCompiler implements Compiler {
     return [...texts]
       .filter(([text]) => others.every((values) => values.has(text)))
       .map(([, value]) => value)
-      .filter((value) => this.#allows(nodes, value));
+      .filter(this.#isAllowed(nodes));
   }
 
-  #allows(nodes: Conjunction, value: unknown): boolean {
-    const type = typeOf(value);
-    const allowed = allowedTypes(nodes);
-    const isAllowed = allowed.has(type) || (allowed.has('integer') && Number.isInteger(value));
-    if (!isAllowed || excludedOf(nodes).has(canonical(value))) return false;
+  #isAllowed(nodes: Conjunction): (value: unknown) => boolean {
+    const types = allowedTypes(nodes);
+    const excluded = excludedOf(nodes);
+    return (value) => {
+      const type = typeOf(value);
+      const isOfType = types.has(type) || (types.has('integer') && Number.isInteger(value));
+      return isOfType && !excluded.has(canonical(value)) && this.#keepsLimits(nodes, value, type);
+    };
+  }
+
+  #keepsLimits(nodes: Conjunction, value: unknown, type: SchemaType): boolean {
     const restricting = nodes.find(
       ({ schema }) =>
         hasKeywordsOf(schema, type) ||

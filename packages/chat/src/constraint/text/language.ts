@@ -25,7 +25,12 @@ export interface Language {
   readonly max: number;
   /** True if the language contains the empty string. */
   readonly isNullable: boolean;
+  /** Number of levels of parts that a derivative may need. */
+  readonly depth: number;
 }
+
+/** Maximum depth of a language, because derivatives are computed recursively. */
+const maxDepth = 500;
 
 type Fields = Partial<Pick<Language, 'parts' | 'set' | 'min' | 'max'>>;
 
@@ -71,8 +76,12 @@ export class Languages {
     if (first === this.none || rest === this.none) return this.none;
     if (first === this.empty) return rest;
     if (rest === this.empty || (first === this.all && rest === this.all)) return first;
-    if (first.kind === 'concat')
-      return this.concat(first.parts[0]!, this.concat(first.parts[1]!, rest));
+    if (first.kind === 'concat') {
+      const heads: Language[] = [];
+      let end: Language = first;
+      for (; end.kind === 'concat'; end = end.parts[1]!) heads.push(end.parts[0]!);
+      return heads.reduceRight((all, head) => this.concat(head, all), this.concat(end, rest));
+    }
     return this.#make('concat', first.isNullable && rest.isNullable, { parts: [first, rest] });
   }
 
@@ -167,6 +176,8 @@ export class Languages {
 
   #flat(kind: 'or' | 'and', parts: readonly Language[], neutral: Language): readonly Language[] {
     const flat = parts.flatMap((part) => (part.kind === kind ? part.parts : [part]));
+    // Most of the work on long sequences of optional parts, whose states have many parts.
+    if (kind === 'or') this.#spend(Math.floor(flat.length / 16));
     return [...new Set(flat)].filter((part) => part !== neutral).toSorted((a, b) => a.id - b.id);
   }
 
@@ -175,8 +186,10 @@ export class Languages {
     const key = `${kind} ${parts.map((part) => part.id).join(' ')};${set.join(' ')};${min} ${max}`;
     const known = this.#known.get(key);
     if (known) return known;
-    this.#spend(1);
-    const language = { id: this.#known.size, kind, parts, set, min, max, isNullable };
+    const needed = neededParts(kind, parts);
+    const depth = needed.reduce((most, part) => Math.max(most, part.depth), 0) + 1;
+    this.#spend(depth > maxDepth ? Infinity : 1);
+    const language = { id: this.#known.size, kind, parts, set, min, max, isNullable, depth };
     this.#known.set(key, language);
     return language;
   }
@@ -248,6 +261,10 @@ export class Languages {
   }
 }
 
+/** Parts whose derivatives a derivative needs. */
+const neededParts = (kind: Language['kind'], parts: readonly Language[]): readonly Language[] =>
+  kind === 'concat' && !parts[0]!.isNullable ? [parts[0]!] : parts;
+
 /**
  * Collects the character sets on which derivatives of a language depend: characters that are in the
  * same of these sets have the same derivative.
@@ -255,7 +272,6 @@ export class Languages {
 function firstSets(language: Language, found: Set<CharSet>): ReadonlySet<CharSet> {
   const { kind, parts, set } = language;
   if (kind === 'chars') found.add(set);
-  const relevant = kind === 'concat' && !parts[0]!.isNullable ? [parts[0]!] : parts;
-  for (const part of relevant) firstSets(part, found);
+  for (const part of neededParts(kind, parts)) firstSets(part, found);
   return found;
 }

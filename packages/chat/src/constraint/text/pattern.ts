@@ -10,12 +10,16 @@ import type { Language, Languages } from './language.js';
  */
 export class PatternError extends Error {}
 
+/** Maximum number of groups within each other. */
+const maxNesting = 100;
+
 /**
  * Returns the language of the strings that contain a match of the expression.
  * @throws PatternError for a syntax error, or a construct that is not supported
  */
 export function patternLanguage(languages: Languages, source: string): Language {
   const { alternatives } = parsePattern(source);
+  if (isTooDeep(alternatives)) throw tooDeep();
   const reader = new PatternReader(languages);
   return languages.or([
     reader.either(alternatives, languages.all, true, true),
@@ -34,9 +38,28 @@ function parsePattern(source: string): AST.Pattern {
     try {
       return parser.parsePattern(source, 0, source.length, { unicode: false });
     } catch (error) {
+      if (error instanceof RangeError) throw tooDeep();
       throw new PatternError(error instanceof Error ? error.message : String(error));
     }
   }
+}
+
+const tooDeep = (): PatternError =>
+  new PatternError(`it has more than ${maxNesting} groups within each other`);
+
+/** Counts level by level, because recursion could overflow the call stack. */
+function isTooDeep(alternatives: readonly AST.Alternative[]): boolean {
+  let level = alternatives;
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > maxNesting) return true;
+    level = level
+      .flatMap(({ elements }) => elements)
+      .flatMap((element) => {
+        const inner = element.type === 'Quantifier' ? element.element : element;
+        return 'alternatives' in inner ? inner.alternatives : [];
+      });
+  }
+  return false;
 }
 
 /**
@@ -63,12 +86,13 @@ class PatternReader {
     mayBeFirst: boolean,
   ): Language {
     return this.#languages.or(
-      options.map(({ elements }) =>
-        elements.reduceRight((rest, element, i) => {
-          const isStill = isFirst && elements.slice(0, i).every(({ type }) => type === 'Assertion');
+      options.map(({ elements }) => {
+        const first = elements.findIndex(({ type }) => type !== 'Assertion');
+        return elements.reduceRight((rest, element, i) => {
+          const isStill = isFirst && (first < 0 || i <= first);
           return this.#element(element, rest, isStill, mayBeFirst);
-        }, after),
-      ),
+        }, after);
+      }),
     );
   }
 

@@ -11,7 +11,8 @@ it.each([
   ['click("ok")', undefined],
   ['fill(4)', undefined],
   ['I click(3)', undefined],
-])('reads %s', (text, command) => {
+  [`press(${'\t'.repeat(100_000)}`, undefined],
+])('reads %.40s', (text, command) => {
   expect(readCommand(text)).toEqual(command);
 });
 

@@ -13,7 +13,7 @@ select(5, "option") chooses an option of the list 5
 press("Enter") presses a key, such as Enter, Tab, Backspace or ArrowDown`;
 
 const pattern =
-  /^(?:(?<click>click)\(\s*(?<target>\d+)\s*\)|(?<verb>fill|select)\(\s*(?<element>\d+)\s*,\s*(?<text>.+?)\s*\)|(?<press>press)\(\s*(?<key>.+?)\s*\))$/s;
+  /^(?:(?<click>click)\(\s*(?<target>\d+)\s*\)|(?<verb>fill|select)\(\s*(?<element>\d+)\s*,(?<text>.+)\)|(?<press>press)\((?<key>.+)\))$/s;
 
 /** Parses a command. Returns undefined if `text` is not a command. */
 export function readCommand(text: string): Command | undefined {
@@ -21,9 +21,9 @@ export function readCommand(text: string): Command | undefined {
   if (groups === undefined) return undefined;
   const { click, target, verb, element, text: content, key } = groups;
   if (click !== undefined) return { type: 'click', element: Number(target) };
-  if (verb === undefined) return { type: 'press', key: unquoted(key ?? '') };
+  if (verb === undefined) return { type: 'press', key: unquoted(key?.trim() ?? '') };
   const type = verb === 'fill' ? 'fill' : 'select';
-  return { type, element: Number(element), text: unquoted(content ?? '') };
+  return { type, element: Number(element), text: unquoted(content?.trim() ?? '') };
 }
 
 /** Removes quotes and escapes from an argument: `"a \"b\""`, `'a'` or `a`. */

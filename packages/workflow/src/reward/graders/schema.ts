@@ -209,6 +209,6 @@ export const needsPython = (spec: GraderSpec): boolean =>
  */
 export function checkGraderRow(spec: GraderSpec, item: Namespaces['item']): void {
   const templates = JSON.stringify(partsOfGrader(spec).filter(({ type }) => type !== 'python'));
-  for (const [variable] of templates.matchAll(/\{\{\s*item[^}]*\}\}/g))
+  for (const [variable] of templates.matchAll(/\{\{\s*item[^{}]*\}\}/g))
     parseTemplate(variable)({ item, sample: graderSample('') });
 }

@@ -49,6 +49,22 @@ it('obeys the rules of the house', () => {
   expect(state.isDone()).toBe(true);
 });
 
+it('slices nothing in a closed place', () => {
+  const { act } = player({
+    ...kitchen,
+    places: new Map([
+      ['lettuce 1', 'fridge 1'],
+      ['knife 1', 'countertop 1'],
+    ]),
+  });
+  act('go to countertop 1');
+  act('take knife 1 from countertop 1');
+  act('go to fridge 1');
+  expect(act('slice lettuce 1 with knife 1')).toBeUndefined();
+  act('open fridge 1');
+  expect(act('slice lettuce 1 with knife 1')).toBeDefined();
+});
+
 it('reads the commands of ALFWorld and no others', () => {
   expect(readCommand('put mug 2 on desk 1')).toEqual({
     verb: 'put',

@@ -66,8 +66,8 @@ export function createHousehold(house: House): Household {
   };
   const slice = (object: string, tool: string) => {
     const isKnife = ['knife', 'butterknife'].includes(kindOf(tool));
-    if (held() !== tool || !isKnife || places.get(object) !== at || sliced.has(object))
-      return undefined;
+    const isThere = at !== undefined && places.get(object) === at && isOpen(at);
+    if (held() !== tool || !isKnife || !isThere || sliced.has(object)) return undefined;
     sliced.add(object);
     return `You slice the ${object} with the ${tool}.`;
   };

@@ -35,8 +35,11 @@ const first = words('Ada Ben Cleo Dara Emil Fay Gus Hana Ivo June Kai Lena');
 const last = words('Abel Brook Crane Dorn Ellis Frost Grant Hale');
 const things = words('River Lantern Orchard Winter Harbor Stone Garden Letter Island Mirror');
 
+/** Maximum number of bytes of a value. Versions of Node.js without `limits` ignore it. */
+const longestValue = 1_000_000;
+
 export function createDatabase(seed: number): ReadOnlyDatabase {
-  const database = openSqlite(':memory:');
+  const database = openSqlite(':memory:', { limits: { length: longestValue } } as object);
   database.exec(schema);
   fill(database, createRandom(deriveSeed(seed, 'bookshop')));
   database.exec('PRAGMA query_only = ON');

@@ -1,4 +1,5 @@
 import { silentLogger } from '@trinity-rft/core';
+import { openSqlite } from '@trinity-rft/core/store';
 import { expect, it, onTestFinished } from 'vitest';
 import { createDatabase } from './database.js';
 import { intercodeSql } from './definition.js';
@@ -46,7 +47,12 @@ it.each([
   ['WITH v AS (VALUES (1), (2)) SELECT COUNT(*) FROM v', /make rows/],
   ["SELECT COUNT(*) FROM json_each('[1, 2]')", /make rows/],
   ['SELECT COUNT(*) FROM pragma_function_list', /make rows/],
+  ["SELECT COUNT(*) FROM jsonb_tree('[1, 2]')", /make rows/],
+  ['SELECT COUNT(*) FROM dbstat a, dbstat b, dbstat c, dbstat d, dbstat e', /make rows/],
+  ["SELECT COUNT(*) FROM fts3tokenize WHERE input = 'a b'", /make rows/],
   ['SELECT hex(zeroblob(900000000))', /large values/],
+  [`SELECT ${'hex('.repeat(26)}1${')'.repeat(26)}`, /At most two calls/],
+  [`SELECT ${'"quote"/**/('.repeat(26)}1${')'.repeat(26)}`, /At most two calls/],
   ['SELECT pages FROM books', /no such column/],
   ['', /Only queries/],
   ['EXPLAIN PRAGMA query_only = OFF', /Only queries/],
@@ -54,6 +60,12 @@ it.each([
   ["EXPLAIN ATTACH 'other.db' AS other", /Only queries/],
 ])('does not run %j', (sql, why) => {
   expect(() => database().query(sql)).toThrow(why);
+});
+
+it.skipIf(!('limits' in openSqlite(':memory:')))('limits the length of values', () => {
+  const longer = (inner: string): string => `SELECT v || v || v || v AS v FROM (${inner})`;
+  const sql = Array.from({ length: 12 }).reduce<string>(longer, "SELECT 'abcd' AS v");
+  expect(() => database().query(sql)).toThrow(/too big/);
 });
 
 it('shows cells of limited length', async () => {

@@ -16,14 +16,16 @@ export function refusalOf(sql: string): string | undefined {
   if (largeValues.test(sql))
     return 'RECURSIVE and functions that make large values are not possible.';
   if (manyRows.test(sql)) return 'VALUES and functions that make rows are not possible.';
-  if (countOf(/\breplace\s*\(/gi, sql) > 2) return 'At most two calls of replace.';
+  if (countOf(longerValues, sql) > 2) return 'At most two calls of replace, hex and quote.';
   return refusalOfSources(sql);
 }
 
 const isQuery =
   /^\s*(?:(?:explain\s+(?:query\s+plan\s+)?)?(?:select|with)\b|pragma\s+table_info\b)/i;
 const largeValues = /\b(?:recursive|randomblob|zeroblob|printf|format|load_extension)\b/i;
-const manyRows = /\b(?:values|json_each|json_tree|pragma_(?!table_info\b)\w+)\b/i;
+const longerValues = /\b(?:replace|hex|quote)\b/gi;
+const manyRows =
+  /\b(?:values|jsonb?_(?:each|tree)|dbstat|fts3tokenize|pragma_(?!table_info\b)\w+)\b/i;
 
 /**
  * Maximum number of tables in a query. Four tables have at most 2.56 million combinations of rows,

@@ -8,7 +8,14 @@ import {
 import { z } from 'zod';
 import { playing, textAction } from '../shared/actions.js';
 import { readRow } from '../shared/row.js';
-import { boardText, drawPuzzle, isConsistent, type Puzzle, solutionsOf } from './board.js';
+import {
+  boardText,
+  drawPuzzle,
+  isConsistent,
+  isSolutionOf,
+  type Puzzle,
+  solutionsOf,
+} from './board.js';
 import { gridWorld } from './grid-world.js';
 import { movesWorld } from './moves-world.js';
 
@@ -35,13 +42,21 @@ const levels = [
 
 const board = z
   .array(z.array(z.int().min(0).max(9)))
-  .refine((rows) => [4, 9].includes(rows.length) && rows.every((r) => r.length === rows.length), {
-    error: 'expected 4 rows of 4 digits or 9 rows of 9, with 0 for an empty cell',
+  .refine(
+    (rows) =>
+      [4, 9].includes(rows.length) &&
+      rows.every((row) => row.length === rows.length && row.every((d) => d <= rows.length)),
+    'expected 4 rows of 4 digits up to 4 or 9 rows of 9, with 0 for an empty cell',
+  );
+const rowSchema = z
+  .object({
+    puzzle: board.refine(isConsistent, 'expected no digit twice in a row, column or block'),
+    solution: board.optional(),
+  })
+  .refine(({ puzzle, solution }) => solution === undefined || isSolutionOf(puzzle, solution), {
+    path: ['solution'],
+    error: 'expected the solution of the puzzle',
   });
-const rowSchema = z.object({
-  puzzle: board.refine(isConsistent, 'expected no digit twice in a row, column or block'),
-  solution: board.optional(),
-});
 
 /** Sudoku, modelled on Reasoning Gym's `sudoku` and Trinity-RFT's `sudoku_workflow`. */
 export const sudoku = defineEnvironment({

@@ -49,6 +49,10 @@ it('takes the board in one answer, with or without lines between', async () => {
 it('refuses rows that break the rules', async () => {
   const broken = { puzzle: [[1, 1, 0, 0], ...puzzle.slice(1)] };
   await expect(begin({}, broken)).rejects.toThrow(/no digit twice/);
+  const large = { puzzle: [[1, 2, 3, 5], ...puzzle.slice(1)] };
+  await expect(begin({}, large)).rejects.toThrow(/4 rows of 4 digits up to 4/);
+  const other = { puzzle, solution: puzzle.toReversed() };
+  await expect(begin({}, other)).rejects.toThrow(/expected the solution of the puzzle/);
 });
 
 it('takes every solution of a puzzle that has several', async () => {

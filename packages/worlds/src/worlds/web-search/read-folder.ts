@@ -5,19 +5,25 @@ import type { Page } from './corpus.js';
 
 /**
  * Reads the `*.txt` and `*.md` files of a folder and its subfolders as pages.
- * @throws ConfigError if the folder cannot be read or has no such files
+ * @throws ConfigError if the folder or a file cannot be read, or there are no such files
  */
 export async function readFolder(folder: string): Promise<readonly Page[]> {
   const names = await listFolder(folder);
   const texts = names.filter((name) => /\.(?:txt|md)$/.test(name)).toSorted();
-  if (texts.length === 0) throw unusable(folder, 'has no files named *.txt or *.md');
-  return Promise.all(
-    texts.map(async (name) => ({
-      id: name,
-      title: path.parse(name).name,
-      text: await readFile(path.join(folder, name), 'utf8'),
-    })),
-  );
+  const pages = (await Promise.all(texts.map((name) => readPage(folder, name)))).flat();
+  if (pages.length === 0) throw unusable(folder, 'has no files named *.txt or *.md');
+  return pages;
+}
+
+/** Returns the page of a file, or no page for a folder with such a name. */
+async function readPage(folder: string, name: string): Promise<readonly Page[]> {
+  try {
+    const text = await readFile(path.join(folder, name), 'utf8');
+    return [{ id: name, title: path.parse(name).name, text }];
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'EISDIR') return [];
+    throw unusable(folder, `has the file ${name}, which cannot be read`, cause);
+  }
 }
 
 async function listFolder(folder: string): Promise<readonly string[]> {

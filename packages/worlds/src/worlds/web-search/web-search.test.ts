@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { silentLogger } from '@trinity-rft/core';
 import { expect, it, onTestFinished } from 'vitest';
 import { webSearch } from './definition.js';
+import { readFolder } from './read-folder.js';
 
 const { signal } = new AbortController();
 const context = { logger: silentLogger, signal };
@@ -31,6 +32,32 @@ it('searches the texts of a folder', async () => {
   expect((await call('open', { id: 'x' })).observation).toBe('There is no page x.');
   expect(await call('answer', { answer: 'Hands.' })).toMatchObject({ reward: 1, done: true });
   await environment.close();
+});
+
+it('searches for the first hundred words of a long query', async () => {
+  const folder = folderWith({ 'otters.md': 'Sea otters hold hands while they sleep.' });
+  const environment = await webSearch.open({ folder }, context);
+  onTestFinished(() => environment.close());
+  const row = { question: 'What do otters hold?', answer: 'hands' };
+  const episode = await environment.reset({ row, seed: 0 }, signal);
+  const search = async (query: string): Promise<string> =>
+    (await episode.step({ type: 'tool', name: 'search', arguments: { query } }, signal))
+      .observation;
+  const many = 'badger '.repeat(100);
+  expect(await search(`otter ${many.repeat(500)}`)).toContain('"otters.md"');
+  expect(await search(`${many} otter`)).not.toContain('"otters.md"');
+});
+
+it('reads files only, and names one that cannot be read', async () => {
+  const folder = folderWith({ 'b.txt': 'text' });
+  mkdirSync(path.join(folder, 'a.md'));
+  writeFileSync(path.join(folder, 'a.md', 'c.md'), 'more');
+  expect((await readFolder(folder)).map(({ id }) => id)).toEqual([
+    path.join('a.md', 'c.md'),
+    'b.txt',
+  ]);
+  symlinkSync(path.join(folder, 'missing'), path.join(folder, 'd.txt'));
+  await expect(readFolder(folder)).rejects.toThrow('has the file d.txt, which cannot be read');
 });
 
 it('says what is wrong with a folder, and that tasks of it come from a file', async () => {

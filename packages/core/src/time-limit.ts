@@ -1,4 +1,4 @@
-/** Time limit for synchronous work with regular expressions from model files. */
+/** Time limit for synchronous work with regular expressions of users and model files. */
 import { createContext, Script, type Context } from 'node:vm';
 
 let context: Context | undefined;
@@ -8,7 +8,7 @@ let script: Script | undefined;
  * Runs `work` and returns its result. Interrupts `work` after `ms` milliseconds, and then returns
  * undefined. Adds about 0.1 ms to the running time.
  */
-export function within<T>(ms: number, work: () => T): { readonly value: T } | undefined {
+export function withinMs<T>(ms: number, work: () => T): { readonly value: T } | undefined {
   context ??= createContext({});
   script ??= new Script('work()');
   context['work'] = work;
