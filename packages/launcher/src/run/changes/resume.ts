@@ -2,6 +2,8 @@
  * Describes how a configuration has changed since the training run that it resumes was last
  * started.
  */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import type { ConfigProblem, ProblemAt, ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { configError, showValue } from '@trinity-rft/config/internal';
 import { parseModelId } from '@trinity-rft/core/support';
@@ -29,7 +31,8 @@ export function describeChanges({ config, latestStage, ...more }: Resumed): read
   const { jobDirectory, stages } = config;
   const { hasBegun, problemAt } = more;
   const record = readRecord(jobDirectory);
-  if (record === undefined) return hasBegun ? [unknownSettings(jobDirectory)] : [];
+  if (record === undefined)
+    return hasBegun && stages.some(hasMetrics) ? [unknownSettings(jobDirectory)] : [];
   const problems: ConfigProblem[] = [];
   const lines = stages.flatMap((stage) => {
     const isDone = stage.stageIndex < Math.min(latestStage, stages.length - 1);
@@ -44,6 +47,10 @@ export function describeChanges({ config, latestStage, ...more }: Resumed): read
   if (problems.length > 0) throw configError(problems);
   return lines;
 }
+
+/** Returns true if the stage was opened, so that its settings were recorded. */
+const hasMetrics = ({ monitor }: StageConfig): boolean =>
+  existsSync(path.join(monitor.directory, 'metrics.jsonl'));
 
 interface ReadAgain extends Pick<Resumed, 'config' | 'problemAt'> {
   readonly stage: StageConfig;
@@ -202,6 +209,6 @@ const named = ({ stageName }: StageConfig, key: string): string =>
   stageName === undefined ? key : `${stageName}: ${key}`;
 
 const showChange = ({ key, before, now }: Change): string => {
-  const path = key.split('.');
-  return `changed from ${showValue(before, path)} to ${showValue(now, path)}:`;
+  const at = key.split('.');
+  return `changed from ${showValue(before, at)} to ${showValue(now, at)}:`;
 };
