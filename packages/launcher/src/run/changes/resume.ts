@@ -165,8 +165,8 @@ const isUnfetched = (key: string, { [key]: value }: Settings): boolean =>
 
 /**
  * Returns true if the only change is that the model, which a training run fetches again, is no
- * longer in the cache. The record has the path of the model in the cache, and the id as the name
- * of the model.
+ * longer in the cache. The record has the path of the model in the cache, the id as the name of the
+ * model, and the layers of its adapter.
  */
 function isOnlyUnfetched(
   { key, before, now }: Change,
@@ -176,6 +176,8 @@ function isOnlyUnfetched(
   const id = settings['model.hub_id'];
   if (key === 'explorer.rollout_model.name')
     return now === undefined && id !== undefined && before === id;
+  if (/^model\.lora_configs\[0\]\.(?:target|exclude)_modules$/.test(key))
+    return settings['model.lora_configs[0].exclude_modules'] !== undefined;
   if (!isUnfetched(key, settings) || typeof before !== 'string') return false;
   if (key === 'model.model_path') return recorded['model.hub_id'] === id;
   const { repository = '' } = parseModelId(String(now)) ?? {};
