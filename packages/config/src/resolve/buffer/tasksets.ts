@@ -193,11 +193,14 @@ function deriveRolloutArgs(
   model: RolloutModelConfig,
 ): Required<RolloutArgs> {
   const own = resolveSection(generation, input);
-  if (own.maxTokens !== undefined && own.maxTokens >= model.maxModelLen)
+  if (own.maxTokens !== undefined && own.maxTokens >= model.maxModelLen) {
+    const rolloutKey = ['explorer', 'rollout_model', 'max_model_len'];
+    const key = context.isSet(...rolloutKey) ? rolloutKey : ['model', 'max_model_len'];
     context.report(
       [...place, 'max_tokens'],
-      `got ${own.maxTokens}, which leaves no room for a prompt within model.max_model_len, ${model.maxModelLen}.`,
-      [['model']],
+      `got ${own.maxTokens}, which leaves no room for a prompt within ${key.join('.')}, ${model.maxModelLen}. Lower it, or raise ${key.join('.')}.`,
+      [['model'], rolloutKey],
     );
+  }
   return { ...inherit(own, { ...model, maxTokens: model.maxResponseTokens }), n: 1 };
 }
