@@ -313,6 +313,15 @@ describe('the record of settings', () => {
     expect(text).not.toContain(secret);
   });
 
+  it('is not missed if an earlier start ended before it opened the model', async () => {
+    const file = workspace.config('late.yaml', steps(1), { name: 'late' });
+    const first = await runHere(workspace, file, { signal: AbortSignal.abort() });
+    expect(first.summary).toMatchObject({ interrupted: true, trainStep: 0 });
+    const { error, output } = await runHere(workspace, file);
+    expect(error).toBeUndefined();
+    expect(output).not.toContain('has no settings.json');
+  });
+
   it.each(['', '{}', '{"stages": [{}]}'])('is refused when damaged: %j', async (text) => {
     expect((await start('damaged', steps(1))).error).toBeUndefined();
     writeFileSync(recordOf('damaged'), text);

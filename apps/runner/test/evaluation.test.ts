@@ -1,9 +1,10 @@
 /** Tests `trinity eval`, and the recorded answers of evaluations. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { readExperiences } from '@trinity-rft/buffer';
 import type { Evaluation } from '@trinity-rft/inspect';
 import { readConfiguration } from '@trinity-rft/launcher';
+import { readSource } from '@trinity-rft/launcher/files';
 import { beforeAll, expect, it } from 'vitest';
 import { metricLines, weightsDigest } from './support/run-record.js';
 import { mainHere } from './support/main-here.js';
@@ -128,6 +129,22 @@ it('compares with an earlier file, writes reports, and ends with 4 below what is
   expect([damaged.exitCode, damaged.stderr]).toEqual([2, expect.stringContaining('--baseline')]);
   const alone = await command('eval', '--checkpoints', 'last', '--fail-on-regression');
   expect([alone.exitCode, alone.stderr]).toEqual([2, expect.stringContaining('Name two')]);
+});
+
+it('leaves the record of the file that the run was started from', async () => {
+  const other = path.join(workspace.root, 'other.yaml');
+  copyFileSync(config, other);
+  const { exitCode, stderr } = await trinity(
+    workspace.root,
+    'eval',
+    other,
+    '--plugin-dir',
+    'plugins',
+    '--checkpoints',
+    'last',
+  );
+  expect([exitCode, stderr]).toEqual([0, '']);
+  expect(await readSource(job)).toBe(config);
 });
 
 it('compares with a run, a checkpoint and a model folder, evaluated with the same settings', async () => {

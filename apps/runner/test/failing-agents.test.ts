@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { createExperience, describeError } from '@trinity-rft/core';
 import {
@@ -62,6 +62,25 @@ const failing = (
     },
   });
 };
+
+it('an error of an agent shows no secret of explorer.env_vars, in any file of the run', async () => {
+  const secret = 'quokka-login-4711';
+  const leak = defineWorkflow({
+    name: 'leak',
+    run: () => Promise.reject(new RangeError(`login with ${secret} failed`)),
+  });
+  const file = workspace.config('leak.yaml', using('leak'), {
+    name: 'leak',
+    explorer: { env_vars: { JIRA_PASSWORD: secret } },
+  });
+  const { output } = await runHere(workspace, file, { workflows: [leak] });
+  const files = readdirSync(job('leak'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(path.join(entry.parentPath, entry.name), 'latin1'));
+  const texts = [output, ...files];
+  expect(texts.some((text) => text.includes('login with [redacted] failed'))).toBe(true);
+  expect(texts.filter((text) => text.includes(secret))).toEqual([]);
+});
 
 describe('an agent of which every fourth run', () => {
   const ways: readonly (readonly [

@@ -1,6 +1,7 @@
 /** Tests runs that name their model by its hub id, against a small local hub. */
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdtempSync,
   readdirSync,
@@ -161,6 +162,31 @@ describe('a model of the hub', () => {
     );
   });
 
+  it('gets adapters on the layers that it has and exclude_modules does not name', async () => {
+    const folder = path.join(workspace.root, 'phi');
+    cpSync(path.join(workspace.root, 'model'), folder, { recursive: true });
+    const config = readFileSync(path.join(folder, 'config.json'), 'utf8');
+    writeFileSync(
+      path.join(folder, 'config.json'),
+      config.replace(/"model_type": *"\w+"/, '"model_type": "phi3"'),
+    );
+    const hub = await startModelHub(id, folder);
+    onTestFinished(() => hub.close());
+    const planned = async (model_path: string) => {
+      const { loaded } = await readConfiguration({
+        configPath: configOf('phi', { model_path, lora_configs: [{ exclude_modules: 'o_proj' }] }),
+        cwd: workspace.root,
+        pluginDirs: ['plugins'],
+      });
+      const env = { HF_ENDPOINT: hub.url, HF_HUB_CACHE: cache };
+      return (await planDownloads(loaded.config, { env, ...quiet })).config.stages[0].model.lora;
+    };
+    expect(await planned(id)).toMatchObject({
+      targetModules: ['qkv_proj', 'gate_up_proj', 'down_proj'],
+    });
+    expect(await planned(id)).toEqual(await planned('phi'));
+  });
+
   it('is no change of a run that has begun, in the cache or not', async () => {
     const hub = await openHub();
     const auxiliary: Tree = {
@@ -168,7 +194,9 @@ describe('a model of the hub', () => {
       explorer: { auxiliary_models: [{ name: 'judge', model_path: id }] },
       buffer: { total_steps: 1 },
     };
-    const configPath = workspace.config('checked.yaml', auxiliary, { model: { model_path: id } });
+    const configPath = workspace.config('checked.yaml', auxiliary, {
+      model: { model_path: id, lora_configs: [{ exclude_modules: 'o_proj' }] },
+    });
     expect((await runWith(hub.url, configPath)).error).toBeUndefined();
     const env = { HF_HUB_CACHE: cache };
     const { signal } = new AbortController();

@@ -103,6 +103,22 @@ describe('a running product', () => {
     },
   );
 
+  it(
+    'is answered by the last weights, also if they are of a step between two syncs',
+    { timeout: 240_000 },
+    async () => {
+      const { ask, client, openai, stop } = await serveHere(
+        config('last', { synchronizer: { sync_interval: 2 }, trainer: { total_steps: 3 } }),
+      );
+      const answers = await Promise.all(Array.from({ length: 12 }, () => ask()));
+      await client.feedback({ reward: 1, msgIds: answers.map(({ id }) => id) });
+      await client.commit();
+      await until(async () => (await client.metrics())['rollout/model_0/model_version'] === 3);
+      expect((await openai.models.list()).data).toMatchObject([{ step: 3 }]);
+      expect((await stop()).summary).toMatchObject({ trainStep: 3 });
+    },
+  );
+
   it('needs its key, except to see that the server is there', { timeout: 240_000 }, async () => {
     const { client, openai, stop } = await serveHere(config('keys'));
     const { baseURL } = openai;

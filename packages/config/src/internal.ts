@@ -2,6 +2,7 @@
 export { isScorerName, readModuleNames } from './load.js';
 export { diskAt } from './resolve/base/disk.js';
 export { mapStages } from './resolve/base/stages.js';
+export { withLayers } from './resolve/model/lora.js';
 export { weightsOf } from './resolve/model/base-weights.js';
 export { weightsProblem } from './resolve/model/quantization.js';
 export { readModelFolder } from './resolve/model/model-folder.js';

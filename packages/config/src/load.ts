@@ -23,7 +23,7 @@ import { defaultAt } from './schema/introspect.js';
 import { schemasOf, type ConfigSchemas } from './schema/root.js';
 import { statusesOf } from './schema/status.js';
 import { decodeUtf8 } from './source/decode.js';
-import { interpolate } from './source/interpolate.js';
+import { interpolate, type InterpolatedTree } from './source/interpolate.js';
 import {
   fromPlain,
   merge,
@@ -46,7 +46,7 @@ import {
   type ConfigProblem,
   type LocatedProblem,
 } from './source/problem.js';
-import { showValue } from './source/secrets.js';
+import { showValue, withoutSecrets } from './source/secrets.js';
 
 export interface ParseConfigOptions extends NameTables {
   /** Name of the file in messages. @default "config.yaml" */
@@ -186,7 +186,7 @@ export function parseConfig(text: string, options: ParseConfigOptions): LoadedCo
   const parsed = parseTree(text);
   if (parsed.root === undefined)
     throw configError(parsed.problems.map((problem) => locateProblem(file, problem)));
-  const { root, findings } = checkTree(
+  const { root, secrets, findings } = checkTree(
     withOverrides(parsed.root, options.overrides),
     schemas,
     options.env ?? process.env,
@@ -205,7 +205,10 @@ export function parseConfig(text: string, options: ParseConfigOptions): LoadedCo
   findings.problems.push(...modeConflicts(stages, options.overrides));
   const config = deriveRun(stages, options);
   const locate = (problem: LocatedProblem): ConfigProblem =>
-    locateProblem(isInFile(problem) ? file : (options.overridesName ?? 'arguments'), problem);
+    locateProblem(isInFile(problem) ? file : (options.overridesName ?? 'arguments'), {
+      ...problem,
+      message: withoutSecrets(problem.message, secrets),
+    });
   if (findings.problems.length > 0) throw configError(findings.problems.map(locate));
   const warnings = [...findings.warnings, ...ignoredByAll(findings, stages.length)];
   const warningProblems = sortProblems(warnings.map(locate));
@@ -232,7 +235,7 @@ function checkTree(
   file: MapNode,
   schemas: ConfigSchemas,
   env: NonNullable<ParseConfigOptions['env']>,
-): { readonly root: MapNode; readonly findings: Findings } {
+): Pick<InterpolatedTree, 'root' | 'secrets'> & { readonly findings: Findings } {
   const interpolated = interpolate(file, {
     env,
     defaultAt: (path) => defaultAt(schemas.file, path),
@@ -241,6 +244,7 @@ function checkTree(
   const checked = checkStructure(renamed.root, schemas.file);
   return {
     root: checked.root,
+    secrets: interpolated.secrets,
     findings: {
       problems: [...interpolated.problems, ...renamed.problems, ...checked.problems],
       warnings: [...renamed.warnings],
@@ -314,7 +318,7 @@ function stageContexts(
   return [first as StageContext, ...others];
 }
 
-/** Adds the file to a problem, and removes secrets from its message. */
+/** Adds the file to a problem, and removes from its message what looks like a secret. */
 const locateProblem = (file: string, { at, key, message }: LocatedProblem): ConfigProblem => ({
   file,
   line: at.line,

@@ -10,6 +10,23 @@ interface Accepted {
   readonly warns?: readonly [string, string];
 }
 
+/** Returns a file with a key of a section that is off. */
+function switchedOff(section: string, set: string): Accepted['file'] {
+  if (section === 'replay_buffer')
+    return {
+      buffer: `${parts.buffer}\n  trainer_input: {experience_buffer: {replay_buffer: {${set}}}}`,
+    };
+  if (section === 'rollout_correction')
+    return { algorithm: `${parts.algorithm}\n  rollout_correction: {bypass_mode: false, ${set}}` };
+  if (section === 'data_selector')
+    return { buffer: `${parts.buffer}\n      data_selector: {selector_type: shuffle, ${set}}` };
+  const [top, ...inner] = section.split('.');
+  const nested = inner.reduceRight((text, name) => `{${name}: ${text}}`, `{${set}}`);
+  return top === 'model'
+    ? { model: `model:\n  model_path: ./tiny\n  ${nested.slice(1, -1)}` }
+    : { rest: `${top}: ${nested}` };
+}
+
 const accepted: Readonly<Record<string, Accepted>> = {
   'raft with one run per task, all of which are kept': {
     file: {
@@ -131,6 +148,55 @@ const accepted: Readonly<Record<string, Accepted>> = {
       },
     ]),
   ),
+  ...Object.fromEntries(
+    [
+      ['model.external_model', 'model_name: gpt-4o', 'external_model.enable'],
+      ['model.external_model', 'base_url_env: URL', 'external_model.enable'],
+      ['model.external_model', 'api_key_env: KEY', 'external_model.enable'],
+      [
+        'explorer.rollout_model.external_model_config',
+        'model_name: gpt-4o',
+        'external_model_config.enable',
+      ],
+      ['explorer.dynamic_timeout', 'warmup_min_steps: 2', 'dynamic_timeout.enable'],
+      ['explorer.dynamic_timeout', 'ratio: 4', 'dynamic_timeout.enable'],
+      ['explorer.dynamic_sampling', 'max_batches: 4', 'dynamic_sampling.enable'],
+      ['explorer.over_rollout', 'wait_after_min: 4', 'over_rollout.ratio'],
+      ['explorer.over_rollout', 'return_partial_tasks: true', 'over_rollout.ratio'],
+      ['replay_buffer', 'priority_fn: linear_decay', 'replay_buffer.enable'],
+      ['replay_buffer', 'priority_fn_args: {nonsense: 1}', 'replay_buffer.enable'],
+      ['replay_buffer', 'reuse_cooldown_time: 1', 'replay_buffer.enable'],
+      ['rollout_correction', 'rollout_is_threshold: 3', 'rollout_correction.rollout_is'],
+      ['rollout_correction', 'rollout_is_batch_normalize: true', 'rollout_correction.rollout_is'],
+      ['rollout_correction', 'rollout_rs_threshold: 3', 'rollout_correction.rollout_rs'],
+      ['data_selector', 'feature_keys: [a]', 'offline_easy2hard and difficulty_based'],
+      ['data_selector', 'kwargs: {nonsense: 1}', 'selector_type: difficulty_based'],
+    ].map(([section = '', set = '', needs = '']): [string, Accepted] => [
+      `${set} of ${section}, which is off`,
+      {
+        file: switchedOff(section, set),
+        warns: [`${section.split('.').at(-1)}.${set.split(':')[0]}`, needs],
+      },
+    ]),
+  ),
+  'a part that the file itself switches off': {
+    file: { rest: 'explorer: {dynamic_timeout: {enable: false, ratio: 4}}' },
+  },
+  'the batches of dapo, which samples dynamically': {
+    file: {
+      algorithm: 'algorithm:\n  algorithm_type: dapo',
+      rest: 'explorer: {dynamic_sampling: {max_batches: 4}}',
+    },
+  },
+  'the order of supervised rows, with a key for task sets': {
+    file: {
+      top: 'mode: train',
+      algorithm: 'algorithm: {algorithm_type: sft}',
+      buffer:
+        'buffer:\n  train_batch_size: 1\n  trainer_input: {experience_buffer: {path: tasks.jsonl, data_selector: {kwargs: {a: 1}}}}',
+    },
+    warns: ['experience_buffer.data_selector.kwargs', 'It is for task sets'],
+  },
   'the critic of another stage': {
     file: {
       algorithm: '',
@@ -233,6 +299,27 @@ describe('a file of Trinity-RFT that runs is not refused', () => {
       'is read as algorithm.rollout_correction, which is set too. Keep algorithm.rollout_correction alone',
     );
   });
+});
+
+it.each(['train', 'serve'])('warns of each key for what mode %s does not do', (mode) => {
+  const algorithm = mode === 'train' ? 'sft' : 'grpo';
+  const { warnings } = parse(
+    cwd,
+    yaml({
+      top: `mode: ${mode}`,
+      algorithm: `algorithm: {algorithm_type: ${algorithm}}`,
+      buffer: `buffer:\n  train_batch_size: 1\n  explorer_input:\n    eval_tasksets: [{path: ./tasks.jsonl, default_workflow_type: nosuch}]\n  ${mode === 'train' ? 'trainer_input: {experience_buffer: {path: tasks.jsonl}}' : ''}`,
+      rest: 'explorer: {eval_interval: 5, eval_on_startup: true}\nsynchronizer: {sync_style: fully_async, max_staleness: 3}',
+    }),
+  );
+  const keys = warnings.flatMap((text) => / (\S+): ignored\. In mode/.exec(text)?.[1] ?? []);
+  expect(keys.toSorted()).toEqual([
+    'buffer.explorer_input.eval_tasksets',
+    'explorer.eval_interval',
+    'explorer.eval_on_startup',
+    'synchronizer.max_staleness',
+    'synchronizer.sync_style',
+  ]);
 });
 
 it('takes a number as the file has it where text is expected', () => {

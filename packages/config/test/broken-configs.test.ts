@@ -2,7 +2,7 @@ import { ConfigError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import type { NameTables, WorkflowFacts } from '../src/index.js';
 import { fileWith, wrongValues } from './wrong-values.js';
-import { createWorkspace, problems, yaml, type parts } from './workspace.js';
+import { createWorkspace, problems, parts, yaml } from './workspace.js';
 
 const cwd = createWorkspace();
 
@@ -877,6 +877,22 @@ const cases: readonly Broken[] = [
   },
 
   // Supervised data, stored data, benchmarks
+  {
+    name: 'a text for a tracking service without quotes',
+    file: { rest: 'monitor:\n  monitor_type: wandb\n  monitor_args:\n    group: «1' },
+    key: 'monitor.monitor_args.group',
+    says: ['got 1, expected text', 'in quotes'],
+  },
+  {
+    name: 'responses that fill the length of the rollout model',
+    file: {
+      model: 'model:\n  model_path: ./tiny\n  max_model_len: 20',
+      buffer: `${parts.buffer}\n      rollout_args: {max_tokens: «10}`,
+      rest: 'explorer: {rollout_model: {max_model_len: 10}}',
+    },
+    key: 'buffer.explorer_input.taskset.rollout_args.max_tokens',
+    says: ['got 10', 'explorer.rollout_model.max_model_len, 10'],
+  },
   {
     name: 'supervised learning that explores',
     file: {

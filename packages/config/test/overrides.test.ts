@@ -62,6 +62,24 @@ describe('overrides', () => {
     expect([...conflicts('bench'), ...conflicts('serve')]).toEqual([]);
   });
 
+  it('are warned of key by key in a file with stages', () => {
+    const { warnings } = parseConfig(
+      'model: {model_path: owner/model, max_model_len: 64}\nbuffer: {explorer_input: {taskset: {path: owner/rows, default_workflow_type: w}}}\nstages: [{stage_name: a}, {stage_name: b}]',
+      {
+        env: {},
+        engines,
+        overrides: {
+          synchronizer: { trainer_sync_interval: 3 },
+          algorithm: { rollout_correction: { rollout_is: 'token' } },
+        },
+      },
+    );
+    expect(warnings.toSorted()).toEqual([
+      expect.stringContaining('algorithm.rollout_correction.rollout_is: ignored'),
+      expect.stringContaining('synchronizer.trainer_sync_interval: ignored'),
+    ]);
+  });
+
   it('stand alone when the file says nothing', () => {
     expect(problems('{}', { model: { model_path: '' } })).toEqual(
       expect.arrayContaining([expect.stringMatching(/^tune\(\): model\.model_path: is not set/)]),

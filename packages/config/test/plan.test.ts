@@ -104,6 +104,17 @@ describe('a plan', () => {
     expect(estimate).toBeLessThan(seconds * 2);
   });
 
+  it('counts the same rows of a train batch in each unit', () => {
+    const planned = (batch: string) => {
+      const { config } = parse(cwd, text.replace('train_batch_size: 16', batch));
+      const [plan] = planConfig(config, { rows: [{ sums: 100, 'eval/held_out': 30 }] }).stages;
+      return { time: plan?.time, memory: plan?.memory };
+    };
+    const tasks = planned('train_batch_unit: tasks');
+    expect(tasks).toEqual(planned('train_batch_unit: runs'));
+    expect(tasks.time?.training).toBeGreaterThan(0);
+  });
+
   it('says what it does not know without the sizes of the task sets', () => {
     const { stages } = planConfig(parse(cwd, text).config);
     expect(stages[0]?.steps).toMatchObject({

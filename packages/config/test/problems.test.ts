@@ -141,6 +141,35 @@ describe('secrets', () => {
     for (const problem of found) expect(problem.message).not.toContain(hidden);
   });
 
+  it.each([
+    ['in a section', 'extra_engine_args: {foo: "${oc.env:MY_TOKEN}"}', hidden],
+    ['that is short', 'extra_engine_args: {foo: "${oc.env:MY_TOKEN}"}', 'hunter2'],
+    [
+      'that the limit of a message cuts',
+      'extra_engine_args: {foo: "${oc.env:MY_TOKEN}"}',
+      hidden.repeat(9),
+    ],
+    ['of a wrong kind', 'max_timeout: {a: "${oc.env:MY_TOKEN}"}', hidden],
+    [
+      'in a path',
+      'max_timeout: 5\nbuffer: {explorer_input: {taskset: {path: "./${oc.env:MY_TOKEN}"}}}',
+      hidden,
+    ],
+  ])('of variables are not shown: %s', (_, line, value) => {
+    const isEngine = line.startsWith('extra');
+    const [own, ...more] = line.split('\n');
+    const text = yaml({
+      ...(more.length > 0 && { buffer: more.join('\n') }),
+      rest: `explorer:\n  ${isEngine ? `rollout_model: {${own}}` : own}`,
+    });
+    const options = { env: { MY_TOKEN: value } };
+    const said = isEngine
+      ? parse(cwd, text, options).warnings
+      : problems(cwd, text, options).map(({ message }) => message);
+    expect(said.join()).toContain('[redacted]');
+    expect(said.join()).not.toContain(value.slice(0, 7));
+  });
+
   it('are not shown in warnings', () => {
     const { warnings } = parse(
       cwd,

@@ -10,7 +10,6 @@ export const sampleStrategies = {
     args: {},
     doc: { summary: 'The oldest experiences of the buffer, whatever their age.', formula: '' },
   },
-  warmup: { args: {}, doc: { summary: 'Older name of default.', formula: '' } },
   staleness_control: {
     args: {
       maxStaleness: numberArg(

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { defaultAt, schemaAt } from '../schema/introspect.js';
 import { filledInText } from '../schema/fields.js';
 import type { KeyStatus } from '../schema/status.js';
-import { showValue } from '../source/secrets.js';
+import { plainUnlessSecret, showValue } from '../source/secrets.js';
 import { childOf, placeOf, type KeyPath, type Node } from '../source/node.js';
 import type { LocatedProblem } from '../source/problem.js';
 
@@ -28,8 +28,8 @@ export function checkStatus(
     for (const path of matches(tree, row.path.split('.'))) {
       const value = valueAt(values, path);
       if (!applies(row, value, defaultAt(schema, path)?.value)) continue;
-      const { keyAt: at, path: key } = placeOf(tree, path);
-      const shown = showValue(value, key);
+      const { keyAt: at, path: key, node } = placeOf(tree, path);
+      const shown = showValue(node && plainUnlessSecret(node), key);
       if (row.status === 'notSupported')
         problems.push({ at, key, message: `got ${shown}, which is not supported. ${row.note}` });
       else warnings.push({ at, key, message: `ignored (${shown}). ${row.note}` });

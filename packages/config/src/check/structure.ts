@@ -15,7 +15,7 @@ import {
   allKeys,
 } from '../schema/introspect.js';
 import { movedKeys } from '../schema/aliases.js';
-import { showValue } from '../source/secrets.js';
+import { plainUnlessSecret, showValue } from '../source/secrets.js';
 import {
   isNull,
   placeOf,
@@ -27,7 +27,6 @@ import {
   type Node,
 } from '../source/node.js';
 import type { LocatedProblem } from '../source/problem.js';
-import { plainUnlessSecret } from '../source/interpolate.js';
 
 export interface CheckedTree {
   /** The given tree without the paths in `failed`. It is valid. */

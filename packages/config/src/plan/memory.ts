@@ -12,6 +12,7 @@ import {
   type ModelShape,
 } from '../resolve/model/model-folder.js';
 import type { LoraConfig, StageConfig } from '../resolve/base/resolved.js';
+import { rowsPerBatch } from './steps.js';
 import { runsRemotely } from './tinker-server.js';
 
 /** Memory plan for the embedded engine. Sizes are in MiB, except `parameters`. */
@@ -319,9 +320,9 @@ function deltaParameters({ delta, hiddenSize: D }: ModelShape): number {
  * Returns the memory for the activations of one row (`row`), of a batch (`all`), and of a
  * micro-batch (`within`), in MiB. A micro-batch stays within the budget unless it is a single row.
  */
-function microBatch({ model, buffer }: StageConfig, { shape, budget }: Sizes) {
-  const row = bytesPerRow(shape, model.maxModelLen) / mebibyte;
-  const all = buffer.trainBatchSize * row;
+function microBatch(stage: StageConfig, { shape, budget }: Sizes) {
+  const row = bytesPerRow(shape, stage.model.maxModelLen) / mebibyte;
+  const all = rowsPerBatch(stage) * row;
   return { row, all, within: Math.min(all, Math.max(budget, row)) };
 }
 

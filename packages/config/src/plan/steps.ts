@@ -98,9 +98,10 @@ export function planSteps(stage: StageConfig, counts: Counts): StepPlan {
  * trained on. Returns undefined if a count is unknown.
  */
 export function countWork(
-  { mode, algorithm }: StageConfig,
+  stage: StageConfig,
   steps: StepPlan,
 ): { readonly calls: number; readonly trainRows: number } | undefined {
+  const { mode } = stage;
   if (mode !== 'both' && mode !== 'train') return undefined;
   const { exploreSteps, trainSteps, evaluations, evalTasks } = steps;
   if (exploreSteps === undefined || trainSteps === undefined) return undefined;
@@ -108,8 +109,18 @@ export function countWork(
   const runs = exploreSteps * steps.mostTasksPerExploreStep * steps.runsPerTask;
   return {
     calls: runs + evaluations * (evalTasks ?? 0),
-    trainRows: trainSteps * steps.trainBatchSize * (algorithm.schema === 'dpo' ? 2 : 1),
+    trainRows: trainSteps * rowsPerBatch(stage),
   };
+}
+
+/**
+ * Returns the number of rows of a train batch, if each rollout yields one experience. A pair has
+ * two rows, and a task has one per rollout.
+ */
+export function rowsPerBatch({ algorithm, buffer }: StageConfig): number {
+  const { size, own, unit } = buffer.trainBatch;
+  if (algorithm.schema !== 'experience') return size * (algorithm.schema === 'dpo' ? 2 : 1);
+  return size - own + own * (unit === 'tasks' ? algorithm.repeatTimes : 1);
 }
 
 function rowsOf({ buffer }: StageConfig, counts: Counts): number | undefined {

@@ -1,7 +1,7 @@
 /** Resolves the `explorer` section, and values that depend on batches and weight updates. */
 import { resolveSection } from '../schema/resolve-section.js';
 import { nodeAt } from '../source/node.js';
-import { showValue } from '../source/secrets.js';
+import { plainUnlessSecret, showValue } from '../source/secrets.js';
 import { presetOf } from './algorithm/algorithm.js';
 import type { StageContext } from './base/context.js';
 import { invalidFolder } from './base/paths.js';
@@ -98,7 +98,7 @@ function deriveEnvVars(context: StageContext): Readonly<Record<string, string>> 
     if (value !== null)
       context.report(
         ['explorer', 'env_vars', name],
-        `got ${showValue(value, [name])}, expected text.`,
+        `got ${showValue(node && plainUnlessSecret(node), [name])}, expected text.`,
       );
     return [name, ''] as const;
   });

@@ -49,7 +49,7 @@ export function deriveExternal(
 }
 
 /** Returns the key that enables the external model, or undefined if none does. */
-function enabledBy({ input: { explorer, model } }: StageContext): KeyPath | undefined {
+export function enabledBy({ input: { explorer, model } }: StageContext): KeyPath | undefined {
   const { engine_type: engine, external_model_config: own } = explorer.rollout_model;
   if (engine === 'external') return engineKey;
   if (own.enable) return [...rolloutSection, 'enable'];

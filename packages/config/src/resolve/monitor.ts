@@ -4,6 +4,7 @@
  */
 import type { MonitorArgs } from './base/resolved.js';
 import type { StageContext } from './base/context.js';
+import { showValue } from '../source/secrets.js';
 
 type Dict = Readonly<Record<string, unknown>>;
 
@@ -83,7 +84,10 @@ function argsOf(
       key === list
         ? Array.isArray(value) && value.every((item) => typeof item === 'string')
         : typeof value === 'string';
-    if (!isRight) context.report(path, key === list ? 'must be a list of texts.' : 'must be text.');
+    if (!isRight) {
+      const expected = key === list ? 'a list of texts' : 'text. Put it in quotes';
+      context.report(path, `got ${showValue(value, path)}, expected ${expected}.`);
+    }
     warnOfSecret(context, path, secretKeys[`${service}.${key}`]);
     return isRight;
   });

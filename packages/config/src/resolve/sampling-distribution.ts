@@ -1,7 +1,7 @@
 /** Warns of sampling settings that make importance ratios differ from 1 even on-policy. */
 import type { AlgorithmConfig, BufferConfig, RolloutModelConfig } from './base/resolved.js';
-import { showValue } from '../source/secrets.js';
-import { nodeAt, toPlain, type KeyPath } from '../source/node.js';
+import { plainUnlessSecret, showValue } from '../source/secrets.js';
+import { nodeAt, type KeyPath } from '../source/node.js';
 import type { StageContext } from './base/context.js';
 
 /** A setting that excludes tokens from sampling. */
@@ -28,7 +28,8 @@ export function checkDistribution(
   if (!algorithm.needs.ratios) return;
   for (const { path, when = '', fix } of cuts) {
     const node = nodeAt(context.tree, path);
-    const got = node === undefined ? '' : `got ${showValue(toPlain(node), path)}, so ${when}`;
+    const got =
+      node === undefined ? '' : `got ${showValue(plainUnlessSecret(node), path)}, so ${when}`;
     context.warn(
       path,
       `${got}tokens are drawn from a part of the vocabulary and their log-probabilities are of that part, while the trainer's are of all of it: importance ratios of the policy loss "${algorithm.policyLossFn.name}" differ from 1 on policy, as training/rollout_logprobs_diff_* shows. ${fix}, or a policy loss without ratios, such as opmd.`,

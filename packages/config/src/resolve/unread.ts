@@ -1,9 +1,14 @@
-/** Warns of keys that the mode, the storage or the algorithm of a stage does not read. */
+/**
+ * Warns of keys that the mode, the storage or the algorithm of a stage does not read, or that are of
+ * a part that is off.
+ */
 import { nodeAt, type KeyPath } from '../source/node.js';
 import { nowhere } from '../source/problem.js';
+import { presetOf } from './algorithm/algorithm.js';
 import { sayIgnored, type StageContext } from './base/context.js';
 import { experienceBuffer } from './base/paths.js';
 import type { AlgorithmConfig, Mode } from './base/resolved.js';
+import { enabledBy } from './external.js';
 
 interface UnreadKeys {
   readonly section: KeyPath;
@@ -11,18 +16,29 @@ interface UnreadKeys {
   readonly reason: string;
 }
 
+/** Keys for evaluations, in the two sections that have them. */
+const ofEvaluations = (reason: string): readonly UnreadKeys[] => [
+  { section: ['buffer', 'explorer_input'], names: ['eval_tasksets'], reason },
+  { section: ['explorer'], names: ['eval_interval', 'eval_on_startup'], reason },
+];
+
+/** Keys that determine when explorer and trainer meet. */
+const timing = [
+  'sync_style',
+  'explorer_sync_interval',
+  'trainer_sync_interval',
+  'sync_offset',
+  'max_staleness',
+];
+
+const evaluates = 'nothing is evaluated; trinity eval FILE evaluates the checkpoints';
+
 /** Keys that have no effect, by mode, with the reason. */
 const unread: Readonly<Partial<Record<Mode, readonly UnreadKeys[]>>> = {
   serve: [
     {
       section: ['synchronizer'],
-      names: [
-        'sync_style',
-        'explorer_sync_interval',
-        'trainer_sync_interval',
-        'sync_offset',
-        'max_staleness',
-      ],
+      names: timing,
       reason: 'a server takes new weights every sync_interval train steps, and waits for none',
     },
     {
@@ -30,6 +46,7 @@ const unread: Readonly<Partial<Record<Mode, readonly UnreadKeys[]>>> = {
       names: ['total_steps', 'total_epochs'],
       reason: 'clients decide how much is explored; trainer.total_steps limits the train steps',
     },
+    ...ofEvaluations(evaluates),
   ],
   train: [
     {
@@ -37,8 +54,69 @@ const unread: Readonly<Partial<Record<Mode, readonly UnreadKeys[]>>> = {
       names: ['keep_trained_steps'],
       reason: 'all stored experiences are kept, for further passes over them',
     },
+    {
+      section: ['synchronizer'],
+      names: ['sync_interval', ...timing],
+      reason: 'no explorer takes the weights',
+    },
+    ...ofEvaluations(evaluates),
   ],
 };
+
+/** Keys that are read only if another key of their section is set. */
+interface SwitchedKeys extends Omit<UnreadKeys, 'reason'> {
+  readonly by: string;
+  /**
+   * Returns true if the keys are read, or reported, although `by` is not set.
+   * @default false
+   */
+  readonly unless?: (context: StageContext) => boolean;
+}
+
+const external = {
+  names: ['model_name', 'base_url_env', 'api_key_env'],
+  by: 'enable',
+  unless: (context: StageContext) => enabledBy(context) !== undefined,
+};
+const correction = {
+  section: ['algorithm', 'rollout_correction'],
+  unless: ({ input }: StageContext) => input.algorithm.rollout_correction.bypass_mode,
+};
+
+const switched: readonly SwitchedKeys[] = [
+  { ...external, section: ['model', 'external_model'] },
+  { ...external, section: ['explorer', 'rollout_model', 'external_model_config'] },
+  {
+    section: [...experienceBuffer, 'replay_buffer'],
+    names: ['priority_fn', 'priority_fn_args', 'reuse_cooldown_time'],
+    by: 'enable',
+  },
+  { section: ['explorer', 'dynamic_timeout'], names: ['warmup_min_steps', 'ratio'], by: 'enable' },
+  {
+    section: ['explorer', 'dynamic_sampling'],
+    names: ['max_batches'],
+    by: 'enable',
+    unless: (context) => presetOf(context).dynamicSampling === true,
+  },
+  {
+    section: ['explorer', 'over_rollout'],
+    names: ['wait_after_min', 'return_partial_tasks'],
+    by: 'ratio',
+  },
+  {
+    ...correction,
+    names: ['rollout_is_threshold', 'rollout_is_batch_normalize'],
+    by: 'rollout_is',
+  },
+  { ...correction, names: ['rollout_rs_threshold'], by: 'rollout_rs' },
+];
+
+/** Warns of keys of a part that is off. Says nothing if the file itself switches the part off. */
+function saySwitchedOff(context: StageContext): void {
+  for (const { section, names, by, unless } of switched)
+    if (!context.isSet(...section, by) && unless?.(context) !== true)
+      sayIgnored(context, section, names, `It needs ${section.at(-1)}.${by}.`);
+}
 
 /** Key that a server reads only if the replay buffer is enabled. */
 const unboundedStore: UnreadKeys = {
@@ -71,11 +149,12 @@ function sayUnreadParts(
 }
 
 /**
- * Warns of keys that are set and not read, unless the command sets the mode: `trinity serve` also
- * serves files of other modes.
+ * Warns of keys that are set and not read. If the command sets the mode, says nothing of keys that
+ * another mode reads: `trinity serve` also serves files of other modes.
  */
 export function sayUnread(context: StageContext, algorithm: AlgorithmConfig): void {
   const { mode, tree, input } = context;
+  saySwitchedOff(context);
   if (nodeAt(tree, ['mode'])?.at.line === nowhere.line) return;
   const isUnbounded =
     mode === 'serve' && !input.buffer.trainer_input.experience_buffer.replay_buffer.enable;

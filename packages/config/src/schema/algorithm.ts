@@ -11,7 +11,6 @@ import {
   maybe,
   notSupported,
   section,
-  unused,
 } from './fields.js';
 import { namesOf, unsupportedNames } from './known-names.js';
 import { cast, dict, flag, float, int, oneOf, pairOf, text, toNumber } from './scalars.js';
@@ -216,7 +215,7 @@ export const algorithmSection = (tables: AlgorithmTables) =>
         'Mixture-of-experts models only.',
         notSupported('Mixture-of-experts models cannot be trained yet.'),
       ),
-      bypass_old_logprobs: field(flag(), true, 'Read as rollout_correction.bypass_mode.', unused),
+      bypass_old_logprobs: field(flag(), true, 'Read as rollout_correction.bypass_mode.', derived),
       rollout_correction: rolloutCorrection,
     },
     'What is optimised and how.',

@@ -10,7 +10,6 @@ import {
   maybe,
   notSupported,
   section,
-  unused,
 } from './fields.js';
 import { dict, flag, float, int, oneOf, text } from './scalars.js';
 
@@ -117,6 +116,8 @@ const orders = [
 const seedText = 'Default: derived from the seed of the run.';
 const seed = () => maybe(int({ min: 0, max: 4294967295 }), seedText);
 
+const forTasks = 'It is for task sets.';
+
 /** Schema of the order of supervised rows. */
 export const rowSelector = section(
   {
@@ -129,8 +130,8 @@ export const rowSelector = section(
       }),
     ),
     seed: seed(),
-    feature_keys: field(z.array(text()), [], 'For task sets.', unused),
-    kwargs: field(dict(), {}, 'For task sets.', unused),
+    feature_keys: field(z.array(text()), [], 'For task sets.', ignored(forTasks)),
+    kwargs: field(dict(), {}, 'For task sets.', ignored(forTasks)),
   },
   'The order of the rows.',
 );

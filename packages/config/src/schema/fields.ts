@@ -80,13 +80,11 @@ export function supportedOnly<const V extends string>(values: readonly V[]) {
   ] as const;
 }
 
-/** Hides a key, because `resolve/` computes the resolved value from several keys. */
-export const derived = { hides: true } as const;
-
 /**
- * Hides a key like {@link derived}, because nothing reads the value in the resolved configuration.
+ * Hides a key, because `resolve/` computes the resolved value from several keys, or because nothing
+ * reads it.
  */
-export const unused = { hides: true } as const;
+export const derived = { hides: true } as const;
 
 /** Marks a short form, which is replaced with the full key before the file is checked. */
 export const shorthand = { hides: true, shorthand: true } as const;
@@ -176,7 +174,7 @@ export const maybe = <
 export const filledInText = 'Filled in by the run.';
 
 /** Creates a key that Trinity sets itself. */
-export const filledIn = () => field(z.unknown(), null, filledInText, unused);
+export const filledIn = () => field(z.unknown(), null, filledInText, derived);
 
 /** Creates a group of keys. Every key has a default, so the group may be left out. */
 export const section = <Shape extends z.ZodRawShape, const E extends readonly Effect[] = []>(

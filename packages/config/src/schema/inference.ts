@@ -13,7 +13,6 @@ import {
   maybe,
   notSupported,
   section,
-  unused,
 } from './fields.js';
 import { externalModel, float32, noPython, oneOrMore, tunesVllm } from './model.js';
 import { dict, flag, float, int, text, word } from './scalars.js';
@@ -118,7 +117,7 @@ const commonShape = {
     'Models that see.',
     notSupported('Only text can be trained.'),
   ),
-  enable_openai_api: field(flag(), false, 'Serve the OpenAI API; it is always there.', unused),
+  enable_openai_api: field(flag(), false, 'Serve the OpenAI API; it is always there.', derived),
   enable_log_requests: vllmFlag(false),
   base_port: maybe(int(), 'vLLM only.', ignored(tunesVllm)),
   enable_auto_tool_choice: field(
@@ -191,7 +190,7 @@ export const rolloutModelSection = (engines: EngineFactsTable) =>
       ...commonShape,
       ...startShape,
       chat_template: maybe(text(), 'Default: the chat template of the model section.'),
-      enable_history: field(flag(), false, historyText, unused),
+      enable_history: field(flag(), false, historyText, derived),
       base_url: maybe(
         oneOrMore(word()),
         'Extension. Address of a vLLM or SGLang server, or a list of them; with engine_type: external that of the API, which ends in /v1. Default: the engine that trains samples.',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { interpolate } from './interpolate.js';
-import { toPlain } from './node.js';
+import { nodeAt, toPlain } from './node.js';
 import { parseTree } from './parse.js';
 
 const env = { NAME: 'run', SIZE: '8', EMPTY: '', WHICH: 'NAME', LIST: '[1, two]' };
@@ -75,6 +75,14 @@ describe('interpolation', () => {
     });
   });
 
+  it('keeps the text of a number', () => {
+    const text = 'a: 1.10\nb: "${a}"\nc: "x-${b}-${d}"\nd: 007';
+    expect(resolve(text).value).toMatchObject({ b: 1.1, c: 'x-1.10-007' });
+    const { root } = parseTree(text);
+    const resolved = interpolate(root!, { env, defaultAt: () => undefined }).root;
+    expect(nodeAt(resolved, ['b'])).toMatchObject({ source: '1.10' });
+  });
+
   it.each([
     ['a: ${a}', 'a -> a'],
     ['a: ${b}\nb: x${a}', 'a -> b -> a'],
@@ -97,6 +105,8 @@ describe('interpolation', () => {
     ['a: "x-${c}"\nc: {d: 1}', 'cannot stand inside a longer string'],
     ['a: "x-${c}"\nc: null', 'is nothing'],
     ['a: ${}', 'is empty'],
+    ['a: {b: "${...c}", c: 1}', 'above the top level of the file: here at most 2 dots'],
+    ['a: {b: "${oc.select:....c,5}", c: 1}', 'above the top level'],
     ['a: "${oc.env:}"', 'needs a value'],
     ['a: "${oc.env:A,b,c}"', 'at most two'],
     ['a: "${b.c}"\nb: 1', 'b.c, which does not exist'],

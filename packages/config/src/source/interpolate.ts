@@ -1,5 +1,5 @@
 /** Replaces every `${...}` of a tree with its value. */
-import { didYouMean, redacted } from '@trinity-rft/core/support';
+import { didYouMean } from '@trinity-rft/core/support';
 import { isSecretKey } from './secrets.js';
 import {
   ExpressionProblem,
@@ -12,7 +12,6 @@ import {
   childOf,
   fromPlain,
   showPath,
-  toPlain,
   transplant,
   visit,
   type KeyPath,
@@ -35,6 +34,8 @@ export interface InterpolatedTree {
   readonly problems: readonly LocatedProblem[];
   /** Paths without a value because of a problem. */
   readonly failed: readonly KeyPath[];
+  /** Values of variables and keys with the names of secrets that interpolations have read. */
+  readonly secrets: ReadonlySet<string>;
 }
 
 /** Maximum number of keys in a chain of references. A longer chain would overflow the stack. */
@@ -56,11 +57,12 @@ export function interpolate(root: MapNode, context: InterpolationContext): Inter
     root: resolved?.kind === 'map' ? resolved : root,
     problems: interpolator.problems,
     failed: interpolator.failed,
+    secrets: interpolator.secrets,
   };
 }
 
 /** The value of an expression; `secret` is true if the value must not be shown. */
-interface Found {
+interface Found extends Pick<ScalarNode, 'source'> {
   readonly value: Node | Scalar;
   readonly secret: boolean;
 }
@@ -68,6 +70,7 @@ interface Found {
 class Interpolator {
   readonly problems: LocatedProblem[] = [];
   readonly failed: KeyPath[] = [];
+  readonly secrets = new Set<string>();
   readonly #root: MapNode;
   readonly #context: InterpolationContext;
   readonly #done = new Map<Node, Node | undefined>();
@@ -131,7 +134,8 @@ class Interpolator {
       visit(found.value, () => this.#make(10));
       return transplant(found.value, node.path, node.at);
     }
-    return { ...node, value: found.value, secret: found.secret || node.secret };
+    const { value, source, secret } = found;
+    return { ...node, value, source, secret: secret || node.secret };
   }
 
   /**
@@ -142,7 +146,7 @@ class Interpolator {
     const [first] = expression;
     if (expression.length === 1 && first !== undefined) return this.#part(first, owner);
     const found = expression.map((part) => this.#part(part, owner));
-    const text = found.map(({ value }) => {
+    const text = found.map(({ value, source }) => {
       if (typeof value === 'object' && value !== null)
         throw new ExpressionProblem(
           'A section or list cannot stand inside a longer string. Refer to a single value.',
@@ -151,7 +155,7 @@ class Interpolator {
         throw new ExpressionProblem(
           'One of the values in this string is nothing. Give it a value, or a default as in "${oc.env:NAME,default}".',
         );
-      return String(value);
+      return source ?? String(value);
     });
     this.#make(text.reduce((sum, { length }) => sum + length, 0));
     return { value: text.join(''), secret: found.some(({ secret }) => secret) };
@@ -178,7 +182,9 @@ class Interpolator {
   #env(name: Argument, fallback: Argument | undefined, owner: Node): Found {
     const variable = this.#text(name.value, owner).trim();
     const value = this.#context.env[variable];
-    if (value !== undefined) return { value, secret: isSecretKey(variable) };
+    const secret = isSecretKey(variable);
+    if (secret && value !== undefined) this.secrets.add(value);
+    if (value !== undefined) return { value, secret };
     if (fallback === undefined) {
       throw new ExpressionProblem(
         `The environment variable ${variable} is not set. Set it, or give a default: "\${oc.env:${variable},default}".`,
@@ -243,6 +249,10 @@ class Interpolator {
     const parts = [...text.slice(dots).matchAll(/[^.[\]]+/g)].map(([part]) =>
       /^\d+$/.test(part) ? Number(part) : part.trim(),
     );
+    if (dots > owner.path.length)
+      throw new ExpressionProblem(
+        `"\${${text}}" goes above the top level of the file: here at most ${owner.path.length} dots can begin a reference. Remove some, or give the whole path of the key.`,
+      );
     return dots === 0 ? parts : [...owner.path.slice(0, owner.path.length - dots), ...parts];
   }
 
@@ -256,10 +266,10 @@ class Interpolator {
     if (node !== undefined) {
       const resolved = this.resolve(node);
       if (resolved === undefined) throw new ExpressionProblem('');
-      return {
-        value: resolved.kind === 'scalar' ? resolved.value : resolved,
-        secret: secret || (resolved.kind === 'scalar' && resolved.secret === true),
-      };
+      if (resolved.kind !== 'scalar') return { value: resolved, secret };
+      const { value, source } = resolved;
+      if (secret) this.secrets.add(String(value));
+      return { value, source, secret: secret || resolved.secret === true };
     }
     const known = this.#context.defaultAt(path);
     if (known === undefined) return undefined;
@@ -297,9 +307,4 @@ class Interpolator {
 function assertNoNul(value: Node | Scalar): void {
   if (typeof value === 'string' && value.includes('\0'))
     throw new ExpressionProblem('The text holds a NUL character (\\0). Remove it.');
-}
-
-/** Returns the plain value of a node for messages. Redacts a secret. */
-export function plainUnlessSecret(node: Node): unknown {
-  return node.kind === 'scalar' && node.secret === true ? redacted : toPlain(node);
 }

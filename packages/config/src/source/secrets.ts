@@ -1,5 +1,6 @@
 /** Shows values of a configuration without their secrets. */
 import { isSecretName, redacted, redactText } from '@trinity-rft/core/support';
+import type { Node } from './node.js';
 
 /**
  * Returns true for keys whose values are secrets. Excludes `max_tokens`, which is a number of
@@ -18,6 +19,28 @@ export function redact(value: unknown, key = ''): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => [name, redact(item, name)]),
   );
+}
+
+/** Returns the plain value of a node for messages. Replaces secrets by a placeholder. */
+export function plainUnlessSecret(node: Node): unknown {
+  if (node.kind === 'scalar') return node.secret === true ? redacted : node.value;
+  if (node.kind === 'list') return node.items.map(plainUnlessSecret);
+  return Object.fromEntries(
+    [...node.entries].map(([key, entry]) => [key, plainUnlessSecret(entry.node)]),
+  );
+}
+
+/**
+ * Minimum number of characters of a secret that is removed from texts. A shorter value may be a
+ * part of any word.
+ */
+const shortestSecret = 4;
+
+/** Removes secrets from a text, and what looks like a secret. */
+export function withoutSecrets(text: string, secrets: Iterable<string>): string {
+  const shown = [...secrets].filter(({ length }) => length >= shortestSecret);
+  const longestFirst = shown.sort((a, b) => b.length - a.length);
+  return redactText(longestFirst.reduce((rest, each) => rest.replaceAll(each, redacted), text));
 }
 
 /**

@@ -1,15 +1,20 @@
 /** Sets environment variables for workflows, which run in this process and read `process.env`. */
 import type { Environment } from '@trinity-rft/buffer/internal';
 import type { StageConfig } from '@trinity-rft/config';
+import { knowSecretsOf } from '@trinity-rft/core/support';
 
 /**
  * Merges the environment variables of the training run with `explorer.env_vars`, which have
- * precedence.
+ * precedence. From then on, texts are redacted of the secrets in `explorer.env_vars`, because errors
+ * of workflows may contain them.
  */
-export const variablesOf = (
+export function variablesOf(
   { explorer }: Pick<StageConfig, 'explorer'>,
   env: Environment,
-): Environment => ({ ...env, ...explorer.envVars });
+): Environment {
+  knowSecretsOf(explorer.envVars);
+  return { ...env, ...explorer.envVars };
+}
 
 /**
  * Sets the variables that differ from those in `process.env`. Returns a function that restores

@@ -47,7 +47,7 @@ import {
   recordedInputs,
   recordSettings,
 } from './changes/resume.js';
-import { writeSource } from './source.js';
+import { readSource, writeSource } from './source.js';
 import { checkFiles, inNoFile, type CheckedFiles } from './check-files.js';
 import { explorerFolder } from '../modes/distributed/explorer-folder.js';
 import { runStage, type StageSurroundings } from './stage.js';
@@ -301,7 +301,9 @@ async function runLocked(
   let end: Omit<RunEnd, 'at'> = { how: 'failed' };
   try {
     if (keepsEnd) await forgetEnd(place);
-    if (role === 'run' && loaded.file !== undefined) await writeSource(place, loaded.file);
+    // A benchmark records its file only if no training run has recorded its own.
+    const isOwn = keepsEnd || (role === 'run' && (await readSource(place)) === undefined);
+    if (isOwn && loaded.file !== undefined) await writeSource(place, loaded.file);
     const summary = await runStages(loaded, surroundings, reads);
     const { trainStep, interrupted } = summary;
     end = interrupted

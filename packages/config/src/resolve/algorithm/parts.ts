@@ -8,7 +8,7 @@ import { checkStructure } from '../../check/structure.js';
 import type { PartConfig } from '../base/resolved.js';
 import type { PartKey } from '../../schema/algorithm.js';
 import { argsSchema, fromYaml, yamlName } from '../../schema/args.js';
-import { showValue } from '../../source/secrets.js';
+import { plainUnlessSecret, showValue } from '../../source/secrets.js';
 import { nodeAt, placeOf as placeInTree, toPlain, type KeyPath } from '../../source/node.js';
 import { sayIgnored, type StageContext } from '../base/context.js';
 
@@ -124,6 +124,6 @@ function reportArguments(
   );
   const path = given === undefined ? place.name : [...place.args, yamlName(given)];
   const node = given === undefined ? undefined : placeInTree(context.tree, path).node;
-  const got = node === undefined ? '' : `got ${showValue(toPlain(node), path)}. `;
+  const got = node === undefined ? '' : `got ${showValue(plainUnlessSecret(node), path)}. `;
   context.report(path, `${got}${inYaml}`, [place.name]);
 }

@@ -9,6 +9,7 @@ import {
   isNull,
   nodeAt,
   placeOf,
+  showPath,
   type KeyPath,
   type MapNode,
   type Node,
@@ -131,7 +132,11 @@ function isOfStage(node: Node | undefined): boolean {
  * number of stages.
  */
 export function ignoredByAll({ inherited }: Findings, stages: number): readonly LocatedProblem[] {
-  const byPlace = Map.groupBy(inherited, ([, { at }]) => `${at.line}:${at.column}`);
+  // Overrides all have the same position, as do the keys of an anchor.
+  const byPlace = Map.groupBy(
+    inherited,
+    ([, { at, key }]) => `${at.line}:${at.column} ${showPath(key)}`,
+  );
   return [...byPlace.values()]
     .filter((group) => new Set(group.map(([stage]) => stage)).size === stages)
     .flatMap((group) => group.slice(0, 1).map(([, warning]) => warning));

@@ -265,6 +265,12 @@ export interface NewAdapter {
    * names, such as `q_proj`.
    */
   readonly targetModules: 'all-linear' | readonly string[];
+  /**
+   * Modules that `all-linear` excludes, as long as the model is not on this disk, so that its
+   * layers are not known.
+   * @default none
+   */
+  readonly excludeModules?: readonly string[];
 }
 
 /** An adapter that starts from a folder, which also determines its rank, scale and layers. */

@@ -130,10 +130,16 @@ const keysOfKinds = {
   generated: ['task_count', 'task_seed'],
 } as const;
 
+/** Keys of `data_selector` that only some orders read. */
+const keysOfOrders: Readonly<Record<string, readonly string[]>> = {
+  feature_keys: ['offline_easy2hard', 'difficulty_based'],
+  kwargs: ['difficulty_based'],
+};
+
 function sayUnreadKeys(
   context: StageContext,
   place: KeyPath,
-  { storage_type: type }: TasksetInput,
+  { storage_type: type, data_selector: selector }: TasksetInput,
   isEval: boolean,
 ): void {
   for (const [kind, names] of Object.entries(keysOfKinds))
@@ -147,6 +153,15 @@ function sayUnreadKeys(
       ['data_selector'],
       'Evaluations take every row, in the order of the data set.',
     );
+  else
+    for (const [key, orders] of Object.entries(keysOfOrders))
+      if (!orders.includes(selector.selector_type))
+        sayIgnored(
+          context,
+          [...place, 'data_selector'],
+          [key],
+          `It is for selector_type: ${orders.join(' and ')}.`,
+        );
 }
 
 /** Returns the name of the workflow, or undefined if every row names a workflow. */
@@ -178,11 +193,14 @@ function deriveRolloutArgs(
   model: RolloutModelConfig,
 ): Required<RolloutArgs> {
   const own = resolveSection(generation, input);
-  if (own.maxTokens !== undefined && own.maxTokens >= model.maxModelLen)
+  if (own.maxTokens !== undefined && own.maxTokens >= model.maxModelLen) {
+    const rolloutKey = ['explorer', 'rollout_model', 'max_model_len'];
+    const key = context.isSet(...rolloutKey) ? rolloutKey : ['model', 'max_model_len'];
     context.report(
       [...place, 'max_tokens'],
-      `got ${own.maxTokens}, which leaves no room for a prompt within model.max_model_len, ${model.maxModelLen}.`,
-      [['model']],
+      `got ${own.maxTokens}, which leaves no room for a prompt within ${key.join('.')}, ${model.maxModelLen}. Lower it, or raise ${key.join('.')}.`,
+      [['model'], rolloutKey],
     );
+  }
   return { ...inherit(own, { ...model, maxTokens: model.maxResponseTokens }), n: 1 };
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { tryJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
 import type { Disk } from '../base/disk.js';
-import type { AdapterShape, LoraConfig, StoredAdapter } from '../base/resolved.js';
+import type { AdapterShape, LoraConfig, NewAdapter, StoredAdapter } from '../base/resolved.js';
 import type { KeyPath } from '../../source/node.js';
 import { reportAddress } from '../base/paths.js';
 import { sayIgnored, type StageContext } from '../base/context.js';
@@ -32,22 +32,32 @@ export function deriveLora(
   if (typeof input.path === 'string') return deriveStored(context, input, input.path);
   const excluded: readonly string[] = input.exclude_modules ?? [];
   const all = input.target_modules.includes('all-linear');
-  const targets = (all ? linearModulesOf(shape) : input.target_modules).filter(
-    (name) => !excluded.includes(name),
-  );
-  if (targets.length === 0)
+  const adapter: NewAdapter = {
+    name: input.name ?? undefined,
+    path: undefined,
+    rank: input.lora_rank,
+    alpha: input.lora_alpha,
+    targetModules: all
+      ? 'all-linear'
+      : input.target_modules.filter((name) => !excluded.includes(name)),
+    ...(all && excluded.length > 0 && { excludeModules: excluded }),
+  };
+  const lora = shape ? withLayers(adapter, shape) : adapter;
+  if (lora.targetModules.length === 0)
     context.report(
       first('exclude_modules'),
       'excludes every layer. Name fewer layers, or remove the key.',
       [first('target_modules')],
     );
-  return {
-    name: input.name ?? undefined,
-    path: undefined,
-    rank: input.lora_rank,
-    alpha: input.lora_alpha,
-    targetModules: all && excluded.length === 0 ? 'all-linear' : targets,
-  };
+  return lora;
+}
+
+/** Returns a new adapter that names its layers if `excludeModules` excludes some of the model's. */
+export function withLayers(adapter: NewAdapter, shape: ModelShape): NewAdapter {
+  const { excludeModules, ...rest } = adapter;
+  if (excludeModules === undefined) return adapter;
+  const layers = linearModulesOf(shape).filter((name) => !excludeModules.includes(name));
+  return { ...rest, targetModules: layers };
 }
 
 function warnOfWholeModels(context: StageContext): void {

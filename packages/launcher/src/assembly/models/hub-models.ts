@@ -13,7 +13,14 @@ import {
   type HubModelOptions,
 } from '@trinity-rft/buffer/internal';
 import type { ConfigProblem, ResolvedConfig, StageConfig } from '@trinity-rft/config';
-import { configError, diskAt, mapStages, weightsOf } from '@trinity-rft/config/internal';
+import {
+  configError,
+  diskAt,
+  mapStages,
+  readModelFolder,
+  weightsOf,
+  withLayers,
+} from '@trinity-rft/config/internal';
 import { ConfigError } from '@trinity-rft/core';
 
 /** A hub id, and the configuration key that names it. */
@@ -75,6 +82,7 @@ function stageWithModels(
     ...model,
     modelPath: folder ?? modelPath,
     isLocal: model.isLocal || folder !== undefined,
+    lora: folder === undefined ? model.lora : loraIn(folder, model.lora),
     criticModelPath: criticModelPath && (paths.get(criticModelPath) ?? criticModelPath),
   };
   const { canQuantize } = model.base;
@@ -93,6 +101,16 @@ function stageWithModels(
       }),
     },
   };
+}
+
+type Lora = StageConfig['model']['lora'];
+
+/** Returns the adapter with the layers of the model in `folder`. */
+function loraIn(folder: string, lora: Lora): Lora {
+  const read = readModelFolder(diskAt('.'), folder);
+  return read.kind === 'shape' && lora?.path === undefined && lora
+    ? withLayers(lora, read.shape)
+    : lora;
 }
 
 /** Replaces the hub ids of models that are in the cache with their paths. */

@@ -13,7 +13,7 @@ import type {
   RunStore,
 } from '@trinity-rft/core/store';
 import type { ExplorerWeights } from '@trinity-rft/explorer/internal';
-import { listName, problemOfWeights, type WeightList } from './weight-files.js';
+import { fetchFile, listName, problemOfWeights, type WeightList } from './weight-files.js';
 
 export interface FollowOptions {
   readonly store: Pick<RunStore, 'publishedWeights' | 'getWeightFile' | 'reportDelivery' | 'view'>;
@@ -154,20 +154,17 @@ async function fetchFiles(
   const list = await store.getWeightFile(version, listName);
   if (!list) return directory;
   await writeFile(path.join(directory, listName), list);
-  for (const file of filesOf(list)) {
-    const bytes = await store.getWeightFile(version, file);
-    const target = path.join(directory, file);
-    await mkdir(path.dirname(target), { recursive: true });
-    if (bytes) await writeFile(target, bytes);
-  }
+  for (const file of filesOf(list))
+    await fetchFile(directory, file, (part) => store.getWeightFile(version, part));
   return directory;
 }
 
-function filesOf(list: Uint8Array): readonly string[] {
+function filesOf(list: Uint8Array): WeightList['files'] {
   try {
     const { files } = JSON.parse(Buffer.from(list).toString('utf8')) as WeightList;
-    const names = files.map((file) => file.path);
-    return names.filter((name) => !path.isAbsolute(name) && !name.split('/').includes('..'));
+    return files.filter(
+      (file) => !path.isAbsolute(file.path) && !file.path.split('/').includes('..'),
+    );
   } catch {
     return [];
   }

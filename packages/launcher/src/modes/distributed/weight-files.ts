@@ -1,6 +1,10 @@
-/** Lists the files of published weights, and checks that a reader has these files unchanged. */
+/**
+ * Lists the files of published weights, transfers them through the store, and checks that a reader
+ * has these files unchanged.
+ */
 import { hash } from 'node:crypto';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { mkdir, open, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { digestFolder, digestOfFile, type CheckpointFile } from '@trinity-rft/core/engine';
 import { tryJson } from '@trinity-rft/core/support';
@@ -27,6 +31,44 @@ export async function writeWeightList(
   const text = `${JSON.stringify(list, null, 2)}\n`;
   await writeFile(path.join(directory, listName), text);
   return { list, digest: digestOfText(text) };
+}
+
+/**
+ * Size in bytes of the parts in which files are stored. Files of weights may not fit into one array
+ * of bytes.
+ */
+export const partBytes = 64 << 20;
+
+/** Returns the path in the store of part `part` of a file. Part 0 has the path of the file. */
+const pathOfPart = (file: string, part: number): string =>
+  part === 0 ? file : `${file}.part_${part}`;
+
+/** Stores the parts of a file in `directory`. */
+export async function storeFile(
+  directory: string,
+  file: string,
+  put: (path: string, bytes: Uint8Array) => Promise<void>,
+): Promise<void> {
+  const parts = createReadStream(path.join(directory, file), { highWaterMark: partBytes });
+  let part = 0;
+  for await (const bytes of parts) await put(pathOfPart(file, part++), bytes as Buffer);
+}
+
+/** Writes a stored file to `directory`. The file ends before the first part that is missing. */
+export async function fetchFile(
+  directory: string,
+  { path: file, sizeBytes }: Pick<CheckpointFile, 'path' | 'sizeBytes'>,
+  get: (path: string) => Promise<Uint8Array | undefined>,
+): Promise<void> {
+  const target = path.join(directory, file);
+  await mkdir(path.dirname(target), { recursive: true });
+  await using handle = await open(target, 'w');
+  for (let part = 0, written = 0; written < sizeBytes; part++) {
+    const bytes = await get(pathOfPart(file, part));
+    if (bytes === undefined) return;
+    await handle.writeFile(bytes);
+    written += bytes.length;
+  }
 }
 
 const digestOfText = (text: string): string => hash('sha256', text, 'hex');

@@ -49,26 +49,34 @@ export interface TrainHere extends Omit<TrainerParts, 'totalSteps'> {
   readonly signal: AbortSignal;
 }
 
-/** Trains. Sequences in flight finish with the weights that they started with. */
-export function trainHere(
+/**
+ * Trains. Sequences in flight finish with the weights that they started with. The last weights are
+ * served even if the last step is not a multiple of the sync interval.
+ */
+export async function trainHere(
   stage: StageConfig,
   runtime: Runtime,
   { transport, store, from, signal, ...parts }: TrainHere,
 ): Promise<TrainerResult> {
   const { syncInterval } = stage.synchronizer;
   const { totalSteps } = stage.trainer;
+  const serve = async (step: number): Promise<void> => {
+    await transport.publish(step, 0);
+    await transport.adopt(step);
+  };
   const trainer = createTrainer({
     ...trainerOptions(stage, runtime, { ...parts, totalSteps }),
     sync: {
       trainStepDone: async (step) => {
-        if (step % syncInterval !== 0) return;
-        await transport.publish(step, 0);
-        await transport.adopt(step);
+        if (step % syncInterval === 0) await serve(step);
       },
       setTrainerWaiting: () => undefined,
     },
     onCheckpoint: retention(stage, store),
     signal,
   });
-  return trainer.run(from);
+  const result = await trainer.run(from);
+  const { step, interrupted } = result;
+  if (!interrupted && step > parts.engine.sampler.policyVersion) await serve(step);
+  return result;
 }

@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { StageConfig } from '@trinity-rft/config';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { inputsOf } from './inputs.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-inputs-'));
@@ -26,4 +26,37 @@ it.each([
   const stage = { jobDirectory: at('runs'), ...settings } as unknown as StageConfig;
   const inputs = await inputsOf(stage, { rows: {}, plugins: [], cwd: root, before: undefined });
   expect(Object.keys(inputs).toSorted()).toEqual([`${key}/a.json`, `${key}/linked.json`]);
+});
+
+describe('a file that an argument names', () => {
+  const digests = (file: string) =>
+    inputsOf({ jobDirectory: at('runs'), algorithm: { args: { file } }, model: {} } as never, {
+      rows: {},
+      plugins: [at('gone.ts')],
+      cwd: root,
+      before: undefined,
+    });
+
+  it('is left out if it is gone or cannot be read', async () => {
+    const keys = Object.keys(await digests('data'));
+    expect(keys.toSorted()).toEqual([
+      'algorithm.args.file/a.json',
+      'algorithm.args.file/linked.json',
+    ]);
+    // Reading files of this folder fails, or gives more bytes than a disk holds.
+    expect(await digests('/proc/self')).toBeDefined();
+  });
+
+  it('is compared by size and time of change if it is large', async () => {
+    const file = at('large');
+    writeFileSync(file, 'begin');
+    const small = await digests(file);
+    truncateSync(file, 2 ** 30);
+    const large = await digests(file);
+    truncateSync(file, 2 ** 30 + 1);
+    const larger = await digests(file);
+    expect(new Set([small, large, larger].map(Object.values).map(([it]) => it.sha256)).size).toBe(
+      3,
+    );
+  });
 });

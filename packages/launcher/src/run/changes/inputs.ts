@@ -1,4 +1,5 @@
 /** Computes digests of the inputs of a stage other than its configuration: files and rows. */
+import { hash } from 'node:crypto';
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isGguf } from '@trinity-rft/chat/gguf';
@@ -68,7 +69,14 @@ export async function inputsOf(stage: StageConfig, sources: InputSources): Promi
   const digests = Object.fromEntries(
     Object.entries(rows).map(([key, sha256]) => [key, { sha256 }] as const),
   );
-  for (const [key, file] of files) digests[key] = await digestOf(file, sources.before?.[key]);
+  for (const [key, file] of files) {
+    const binding = isBinding(key);
+    const digest = await digestOf(file, sources.before?.[key], binding).catch((error: unknown) => {
+      // A file that an argument may name is only noted: it may be unreadable, or no longer there.
+      if (binding) throw error;
+    });
+    if (digest) digests[key] = digest;
+  }
   return digests;
 }
 
@@ -133,11 +141,24 @@ async function filesOfArgument(key: string, place: string): Promise<readonly Nam
 }
 
 const largeBytes = 64 * 2 ** 20;
+/** Maximum size of a file that is read although it does not bind. */
+const mostBytes = 256 * 2 ** 20;
 /** Resolution of file timestamps on the coarsest common file systems, in ms. */
 const coarseMs = 2000;
 
-async function digestOf(file: string, before: InputDigest | undefined): Promise<InputDigest> {
-  const { size: sizeBytes, ctimeMs: changedMs, ino: inode } = await stat(file);
+/**
+ * Computes the digest of a file. A file that does not bind has the digest of its size and
+ * modification time if it is larger than {@link mostBytes}, or empty as the endless files of /proc
+ * are.
+ */
+async function digestOf(
+  file: string,
+  before: InputDigest | undefined,
+  binding: boolean,
+): Promise<InputDigest> {
+  const { size: sizeBytes, mtimeMs, ctimeMs: changedMs, ino: inode } = await stat(file);
+  if (!binding && (sizeBytes === 0 || sizeBytes > mostBytes))
+    return { sha256: hash('sha256', sizeBytes === 0 ? '' : `${sizeBytes} ${mtimeMs}`, 'hex') };
   const now = { sizeBytes, changedMs, inode };
   const { stat: then } = before ?? {};
   const isSame =

@@ -2,6 +2,8 @@
  * Describes what has changed in a configuration and its files since the training run was last
  * started.
  */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import type { ConfigProblem, ProblemAt, ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { configError, showValue } from '@trinity-rft/config/internal';
 import { parseModelId } from '@trinity-rft/core/support';
@@ -29,7 +31,8 @@ export function describeChanges({ config, latestStage, ...more }: Resumed): read
   const { jobDirectory, stages } = config;
   const { hasBegun, problemAt } = more;
   const record = readRecord(jobDirectory);
-  if (record === undefined) return hasBegun ? [unknownSettings(jobDirectory)] : [];
+  if (record === undefined)
+    return hasBegun && stages.some(hasMetrics) ? [unknownSettings(jobDirectory)] : [];
   const problems: ConfigProblem[] = [];
   const lines = stages.flatMap((stage) => {
     const isDone = stage.stageIndex < Math.min(latestStage, stages.length - 1);
@@ -44,6 +47,10 @@ export function describeChanges({ config, latestStage, ...more }: Resumed): read
   if (problems.length > 0) throw configError(problems);
   return lines;
 }
+
+/** Returns true if the stage was opened, so that its settings were recorded. */
+const hasMetrics = ({ monitor }: StageConfig): boolean =>
+  existsSync(path.join(monitor.directory, 'metrics.jsonl'));
 
 interface ReadAgain extends Pick<Resumed, 'config' | 'problemAt'> {
   readonly stage: StageConfig;
@@ -157,9 +164,9 @@ const isUnfetched = (key: string, { [key]: value }: Settings): boolean =>
   ofModels.test(key) && typeof value === 'string' && parseModelId(value) !== undefined;
 
 /**
- * Returns true if a change is only apparent: the record contains the cache path of a hub model (or
- * its id as the name for clients), and the model is no longer in the cache. A training run fetches
- * it again.
+ * Returns true if the only change is that the model, which a training run fetches again, is no
+ * longer in the cache. The record has the path of the model in the cache, the id as the name of the
+ * model, and the layers of its adapter.
  */
 function isOnlyUnfetched(
   { key, before, now }: Change,
@@ -169,6 +176,8 @@ function isOnlyUnfetched(
   const id = settings['model.hub_id'];
   if (key === 'explorer.rollout_model.name')
     return now === undefined && id !== undefined && before === id;
+  if (/^model\.lora_configs\[0\]\.(?:target|exclude)_modules$/.test(key))
+    return settings['model.lora_configs[0].exclude_modules'] !== undefined;
   if (!isUnfetched(key, settings) || typeof before !== 'string') return false;
   if (key === 'model.model_path') return recorded['model.hub_id'] === id;
   const { repository = '' } = parseModelId(String(now)) ?? {};
@@ -202,6 +211,6 @@ const named = ({ stageName }: StageConfig, key: string): string =>
   stageName === undefined ? key : `${stageName}: ${key}`;
 
 const showChange = ({ key, before, now }: Change): string => {
-  const path = key.split('.');
-  return `changed from ${showValue(before, path)} to ${showValue(now, path)}:`;
+  const at = key.split('.');
+  return `changed from ${showValue(before, at)} to ${showValue(now, at)}:`;
 };
