@@ -404,6 +404,47 @@ describe('a rollout', () => {
   });
 });
 
+it('keeps apart the tasks and runs of a served run, whatever a client names them', async () => {
+  const names = [
+    ...[0, 1_700_000_000_000, 1_700_000_000_001].map((run) => ({ task: 'a', run })),
+    ...[0, 70_000, 70_001].map((run) => ({ task: 'a/1', run })),
+    // Its calls have the longest common prefix with those of run 1 of task a.
+    { task: 'a', run: 1 },
+  ];
+  const bench = await openWorkbench(
+    names.map(({ task, run: attempt }) =>
+      saying('ask', `${attempt}`, { eid: { batch: 3, task, run: attempt, suffix: '0' } }),
+    ),
+  );
+  const found = async (query: string) =>
+    (await list(bench, query)).rows.map(({ batch, task, run: attempt, id, rows }) => {
+      expect(rows).toEqual([id]);
+      return { batch, task, run: attempt };
+    });
+  const all = names.map((name) => ({ batch: '3', ...name }));
+  expect(await found('')).toEqual(all);
+  expect(await found('batch=3')).toEqual(all);
+  expect(await found('task=a%2F1')).toEqual(all.filter(({ task }) => task === 'a/1'));
+  expect(await found('run=1700000000001')).toEqual([all[2]]);
+  const group = async (id: number) => {
+    const { body } = await bench.api(`${run}/rollouts/${id}/group`);
+    return schemas.group.parse(body).attempts.map(({ task, run: attempt }) => [task, attempt]);
+  };
+  expect(await group(1)).toEqual([
+    ['a', 0],
+    ['a', 1],
+    ['a', 1_700_000_000_000],
+    ['a', 1_700_000_000_001],
+  ]);
+  expect(await group(4)).toEqual([
+    ['a/1', 0],
+    ['a/1', 70_000],
+    ['a/1', 70_001],
+  ]);
+  const { body } = await bench.api(`${run}/rollouts/7/conversation`);
+  expect(schemas.conversation.parse(body).calls).toHaveLength(1);
+});
+
 describe('a list', () => {
   const rows = Array.from({ length: 30 }, (_, i) =>
     saying(`${i}?`, i % 2 === 0 ? `even ${i}` : `\u00fcneven ${i}`, {
