@@ -98,6 +98,12 @@ interface Exit {
 }
 
 /**
+ * Milliseconds after the end of the process in which its last output is read. Programs that a
+ * workflow has started may keep the streams open for longer.
+ */
+const lastOutputMs = 1000;
+
+/**
  * Starts the process in its own process group. Ctrl-C therefore reaches only the supervisor, which
  * stops the processes.
  */
@@ -119,6 +125,13 @@ function runOnce(
     child.on('error', (error) =>
       resolve({ code: exitCodes.failed, reason: `could not be started: ${error.message}` }),
     );
+    child.on('exit', () => {
+      const cancel = systemClock.after(lastOutputMs, () => {
+        child.stdout?.destroy();
+        child.stderr?.destroy();
+      });
+      child.on('close', cancel);
+    });
     child.on('close', (code, signal) =>
       resolve(
         signal === null
