@@ -4,6 +4,7 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { systemClock } from '@trinity-rft/core';
+import { readToEnd } from '@trinity-rft/core/support';
 import { exitCodes } from '../shared/exit-codes.js';
 import { ownCommand } from '../shared/server-flags.js';
 
@@ -98,12 +99,6 @@ interface Exit {
 }
 
 /**
- * Milliseconds after the end of the process in which its last output is read. Programs that a
- * workflow has started may keep the streams open for longer.
- */
-const lastOutputMs = 1000;
-
-/**
  * Starts the process in its own process group. Ctrl-C therefore reaches only the supervisor, which
  * stops the processes.
  */
@@ -125,20 +120,15 @@ function runOnce(
     child.on('error', (error) =>
       resolve({ code: exitCodes.failed, reason: `could not be started: ${error.message}` }),
     );
-    child.on('exit', () => {
-      const cancel = systemClock.after(lastOutputMs, () => {
-        child.stdout?.destroy();
-        child.stderr?.destroy();
-      });
-      child.on('close', cancel);
-    });
-    child.on('close', (code, signal) =>
+    child.on('exit', async (code, signal) => {
+      // Programs that a workflow has started may keep the pipes open.
+      await readToEnd(child);
       resolve(
         signal === null
           ? { code: code ?? exitCodes.failed, reason: `ended with exit code ${code}` }
           : { code: exitCodes.failed, reason: `was ended by ${signal}` },
-      ),
-    );
+      );
+    });
   });
 }
 

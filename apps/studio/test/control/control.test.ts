@@ -17,6 +17,7 @@ import { openApi } from '@trinity-rft/inspect/studio';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { templates } from '../../src/control/builder/templates.js';
 import { openControl } from '../../src/control/control.js';
+import { askTrinity } from '../../src/control/shared/command.js';
 import { actions, routes } from '../../src/control/interface/routes.js';
 
 let folder: string;
@@ -50,6 +51,18 @@ interface Answer {
   readonly pid?: number;
   readonly files?: readonly string[];
 }
+
+it('asks trinity, whatever programs that a plugin started write to', async () => {
+  const program = `const options = { stdio: ['ignore', 'inherit', 'inherit'], detached: true };
+    const { pid } = require('child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], options);
+    console.log(JSON.stringify({ pid }));
+    process.exit(0);`;
+  const trinity = { command: [process.execPath, '-e', program, '--'], env: process.env };
+  const options = { args: [], cwd: root, input: '', signal: undefined };
+  const what = { what: 'The check', deadlineMs: 60_000 };
+  const { pid } = (await askTrinity(trinity, { ...options, ...what })) as { pid: number };
+  expect(process.kill(pid, 'SIGKILL')).toBe(true);
+});
 
 const text = 'mode: train\nmodel: {}\n';
 const save = (file: string, digest?: string) => ask('actions/builder/save', { file, text, digest });
