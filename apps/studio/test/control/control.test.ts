@@ -1,10 +1,14 @@
 import {
+  chmodSync,
   existsSync,
   cpSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -114,6 +118,19 @@ describe('configurations', () => {
     for (let i = 0; i < 25; i++) writeFileSync(path.join(root, `z${i}.yaml`), text, { mode: 0 });
     const { body: many } = await ask('builder/files');
     expect(many).toMatchObject({ ...found, unreadable: { length: 20 }, moreUnreadable: 6 });
+  });
+
+  it('keep their mode, and links to them, when they are saved', async () => {
+    const [file, link] = [path.join(root, 'own.yaml'), path.join(root, 'current.yaml')];
+    const { body } = await save('own.yaml');
+    chmodSync(file, 0o660);
+    symlinkSync('own.yaml', link);
+    const changed = { file: 'current.yaml', text: 'mode: both\n', digest: body.digest };
+    expect((await ask('actions/builder/save', changed)).status).toBe(200);
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect(readFileSync(file, 'utf8')).toBe('mode: both\n');
+    if (process.platform !== 'win32') expect(statSync(file).mode & 0o777).toBe(0o660);
+    expect(readdirSync(root).filter((name) => name.endsWith('.tmp'))).toEqual([]);
   });
 
   it('have commands that a shell understands', async () => {
