@@ -502,6 +502,31 @@ describe('parts of a text', () => {
   });
 
   it.each([
+    [
+      'Gemma 4',
+      '<bos><|turn>user\nWhat?<turn|>\n<|turn>model\n<|channel>thought\nEasy.<channel|><|tool_call>call:f{}<tool_call|><|tool_response>response:f{42}<tool_response|>42<turn|>',
+      'toolResult',
+    ],
+    ['Mistral', '[INST]What?[/INST][THINK]Easy.[/THINK][TOOL_CALLS]f[ARGS]{}</s>42', undefined],
+    [
+      'Phi',
+      '<|user|>What?<|end|><|assistant|><think>Easy.</think><tool_call>{}</tool_call>42<|end|>',
+      undefined,
+    ],
+  ])('are told by the marks of %s', (_, text, result) => {
+    const parts = textBlocks(text);
+    expect(parts.map(({ start, end }) => text.slice(start, end)).join('')).toBe(text);
+    const kinds = parts.map(({ kind }) => kind).filter((kind) => kind !== 'mark');
+    expect(kinds.slice(kinds.indexOf('reasoning'))).toEqual([
+      'reasoning',
+      'toolCall',
+      ...(result === undefined ? [] : [result]),
+      'text',
+    ]);
+    expect(askedText(text, 'first')).toBe('What?');
+  });
+
+  it.each([
     ['alone', ''],
     ['by its role', '<|im_start|>tool\n42<|im_end|>\n<|im_start|>assistant\n'],
     [
