@@ -3,17 +3,22 @@ import { createInterface } from 'node:readline/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { ConfigError, describeError } from '@trinity-rft/core';
+import { alignColumns } from '@trinity-rft/core/support';
 import { addToProject } from './add-to-project.js';
 import { createProject } from './create-project.js';
 import { templates } from './templates.js';
 
-const width = 2 + Math.max(...templates.map(({ name }) => name.length));
+const listed = alignColumns(
+  templates.map(({ name, description }) => [name, description]),
+  '  ',
+);
 
 const usage = `npm create @trinity-rft [FOLDER] -- [--template NAME] [--add]
 
 Creates a project that trains an agent. With --add, adds what training needs to the project in the working
 directory: dependencies, settings, and FOLDER (trinity) with a first run. The templates:
-${templates.map(({ name, description }) => `  ${name.padEnd(width)}${description}\n`).join('')}`;
+${listed.join('\n')}
+`;
 
 /**
  * Runs the command line. Resolves with the exit code (0 success, 1 failure, 2 wrong arguments, 130

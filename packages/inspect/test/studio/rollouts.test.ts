@@ -8,6 +8,7 @@ import * as schemas from '../../src/studio/interface/rollouts.js';
 import { askedText, textBlocks } from '../../src/studio/interface/text-blocks.js';
 import {
   openWorkbench,
+  polled,
   runId,
   saying,
   tokenizer,
@@ -17,10 +18,11 @@ import {
 
 const run = `runs/${encodeURIComponent(runId)}`;
 
-async function list(bench: Workbench, query: string) {
-  const { body } = await bench.api(`${run}/rollouts?${query}`);
-  return schemas.rolloutPage.parse(body);
-}
+const list = (bench: Workbench, query: string) =>
+  polled(async () => {
+    const { body } = await bench.api(`${run}/rollouts?${query}`);
+    return schemas.rolloutPage.parse(body);
+  });
 
 const ids = async (bench: Workbench, query: string): Promise<readonly number[]> =>
   (await list(bench, query)).rows.map(({ id }) => id);
@@ -152,8 +154,8 @@ describe('the list of tasks', () => {
       info: { taskset: 'sums', row },
     });
 
-  const tasks = async (bench: Workbench, query: string) =>
-    schemas.taskPage.parse((await bench.api(`${run}/tasks?${query}`)).body);
+  const tasks = (bench: Workbench, query: string) =>
+    polled(async () => schemas.taskPage.parse((await bench.api(`${run}/tasks?${query}`)).body));
 
   it('tells what attempts got first and get now, by what changed', async () => {
     const bench = await openWorkbench([
@@ -284,8 +286,11 @@ describe('a task over time', () => {
       });
     const rows = [at(1, 0, 0), at(1, 1, 0.5), at(2, 0, 0, 8), at(41, 0, 1), at(41, 1, 0)];
     const bench = await openWorkbench(rows);
-    const { body } = await bench.api(`${run}/rollouts/1/history`);
-    expect(schemas.taskHistory.parse(body)).toMatchObject({
+    const history = await polled(async () => {
+      const { body } = await bench.api(`${run}/rollouts/1/history`);
+      return schemas.taskHistory.parse(body);
+    });
+    expect(history).toMatchObject({
       row: 7,
       left: 0,
       times: [
@@ -619,7 +624,7 @@ describe('rows that are deleted or replaced while the studio is open', () => {
     evaluate([0, 0.25]);
     await bench.api('runs');
     const once = { progress: undefined, longer: 0, total: 2 };
-    expect(await seen()).toEqual({
+    expect(await polled(seen)).toEqual({
       ...once,
       rewards: [
         [1, 0, 0],
@@ -637,13 +642,4 @@ describe('rows that are deleted or replaced while the studio is open', () => {
     evaluate([0.5]);
     expect(await polled(seen)).toEqual({ ...once, total: 1, rewards: [[1, 0.5, 0.5]] });
   });
-
-  /** The list of tasks is not computed again for a few milliseconds. */
-  async function polled<T extends { readonly progress: unknown }>(
-    ask: () => Promise<T>,
-  ): Promise<T> {
-    let answered = await ask();
-    while (answered.progress !== undefined) answered = await ask();
-    return answered;
-  }
 });
