@@ -120,14 +120,13 @@ function runOnce(
     child.on('error', (error) =>
       resolve({ code: exitCodes.failed, reason: `could not be started: ${error.message}` }),
     );
-    child.on('exit', async (code, signal) => {
-      // Programs that a workflow has started may keep the pipes open.
-      await readToEnd(child);
-      resolve(
+    child.on('exit', (code, signal) => {
+      const exit =
         signal === null
           ? { code: code ?? exitCodes.failed, reason: `ended with exit code ${code}` }
-          : { code: exitCodes.failed, reason: `was ended by ${signal}` },
-      );
+          : { code: exitCodes.failed, reason: `was ended by ${signal}` };
+      // Programs that a workflow has started may keep the pipes open.
+      void readToEnd(child).then(() => resolve(exit));
     });
   });
 }

@@ -129,7 +129,7 @@ describe('configurations', () => {
     expect((await ask('actions/builder/save', changed)).status).toBe(200);
     expect(lstatSync(link).isSymbolicLink()).toBe(true);
     expect(readFileSync(file, 'utf8')).toBe('mode: both\n');
-    if (process.platform !== 'win32') expect(statSync(file).mode & 0o777).toBe(0o660);
+    expect(statSync(file).mode & 0o777).toBe(0o660);
     expect(readdirSync(root).filter((name) => name.endsWith('.tmp'))).toEqual([]);
   });
 

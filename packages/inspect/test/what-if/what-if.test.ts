@@ -168,7 +168,7 @@ describe('newestSteps', () => {
       },
     };
     expect(newestSteps(source, 5)).toEqual(kept.map(({ experience }) => experience));
-    // A page of 128 rows at either end may be read in vain.
+    // A page of 128 rows may be read twice at either end.
     expect(read).toBeLessThan(1000 + 2 * 128);
     expect(newestSteps(source, 1)).toHaveLength(500);
     expect(newestSteps({ newestId: () => 0, rowsAfter: () => [] }, 1)).toEqual([]);
