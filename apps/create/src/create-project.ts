@@ -110,6 +110,6 @@ export async function listFiles(folder: string): Promise<readonly string[]> {
   return entries
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => path.relative(folder, path.join(parentPath, name)))
-    .filter((file) => !file.startsWith('.git/'))
+    .filter((file) => file.split(path.sep)[0] !== '.git')
     .toSorted();
 }

@@ -3,21 +3,26 @@ import { createInterface } from 'node:readline/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { ConfigError, describeError } from '@trinity-rft/core';
+import { alignColumns } from '@trinity-rft/core/support';
 import { addToProject } from './add-to-project.js';
 import { createProject } from './create-project.js';
 import { templates } from './templates.js';
 
-const width = 2 + Math.max(...templates.map(({ name }) => name.length));
+const listed = alignColumns(
+  templates.map(({ name, description }) => [name, description]),
+  '  ',
+);
 
 const usage = `npm create @trinity-rft [FOLDER] -- [--template NAME] [--add]
 
 Creates a project that trains an agent. With --add, adds what training needs to the project in the working
 directory: dependencies, settings, and FOLDER (trinity) with a first run. The templates:
-${templates.map(({ name, description }) => `  ${name.padEnd(width)}${description}\n`).join('')}`;
+${listed.join('\n')}
+`;
 
 /**
- * Runs the command line. Resolves with the exit code (0 success, 1 failure, 2 wrong arguments), and
- * never rejects.
+ * Runs the command line. Resolves with the exit code (0 success, 1 failure, 2 wrong arguments, 130
+ * interrupted), and never rejects.
  */
 export async function main(args: readonly string[]): Promise<number> {
   try {
@@ -36,6 +41,7 @@ export async function main(args: readonly string[]): Promise<number> {
       return 0;
     }
     const answers = await askForMissing(given);
+    if (answers === undefined) return 130;
     const { template, folder, next } = await createProject(answers);
     process.stdout.write(
       `Created ${folder} from the template ${template}. Next:\n\n${linesOf(next)}\n`,
@@ -78,23 +84,33 @@ function readArguments(
   }
 }
 
-/** In a terminal, asks for missing arguments; otherwise uses the defaults. */
+/**
+ * In a terminal, asks for missing arguments; otherwise uses the defaults. Returns undefined if the
+ * user ends the input, as with Ctrl-C.
+ */
 async function askForMissing({
   folder,
   template,
-}: Answers): Promise<{ readonly folder: string; readonly template: string }> {
+}: Answers): Promise<{ readonly folder: string; readonly template: string } | undefined> {
   const defaults = { folder: 'my-agent', template: templates[0]?.name ?? '' };
   if (!process.stdin.isTTY || !process.stdout.isTTY || (folder && template))
     return { folder: folder ?? defaults.folder, template: template ?? defaults.template };
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  const closed = new AbortController();
+  terminal.once('close', () => closed.abort());
+  const { signal } = closed;
   const ask = async (question: string, fallback: string): Promise<string> =>
-    (await terminal.question(`${question} (${fallback}): `)).trim() || fallback;
+    (await terminal.question(`${question} (${fallback}): `, { signal })).trim() || fallback;
   try {
     if (template === undefined) process.stdout.write(usage.slice(usage.indexOf('The templates:')));
     return {
       folder: folder ?? (await ask('Folder', defaults.folder)),
       template: template ?? (await ask('Template', defaults.template)),
     };
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    process.stdout.write('\n');
+    return undefined;
   } finally {
     terminal.close();
   }

@@ -123,13 +123,50 @@ it.each<readonly [args: readonly string[], message: string]>([
     ['pairs', 'a.db', '--tasks', 'b.jsonl', '--output', 'sqlite:///c.db', '--label-studio'],
     '--label-studio writes a JSON list',
   ],
-  [['pairs', 'a.jsonl', '--output', 'c.jsonl', '--label-studio'], '--label-studio needs --tasks'],
+  ...(
+    [
+      ['pairs a.jsonl --output c.jsonl', '--label-studio', 'without --tasks'],
+      ['pairs a.jsonl --output c.jsonl', '--prompt-key p', 'without --tasks'],
+      ['pairs a.jsonl --output c.jsonl', '--table t', 'without a database'],
+      ['pairs a.db --tasks b.jsonl --output c.jsonl', '--table t', 'without a database'],
+      ['log a --json', '--lines 3', 'with --json'],
+      ['log a --json', '--answers', 'with --json'],
+      ['log a --metric m', '--warnings', 'with --metric'],
+      ['log a --metric m', '-n 3', 'with --metric', '--lines'],
+      ['log a --answers', '--metric m', 'with --answers'],
+      ['what-if a --loss ppo --json', '--groups 2', 'with --json'],
+      ['init --list', '--template openai', 'with --list'],
+      ['env play a --row {}', '--seed 1', 'with --row'],
+      ['debug a.yaml -m workflow', '--port 1', 'with --module workflow'],
+      [
+        'debug a.yaml -m inference_model',
+        '--enable_profiling',
+        'with --module inference_model',
+        '--enable-profiling',
+      ],
+      ['debug a.yaml -m viewer', '--output-file f', 'with --module viewer'],
+      ['debug a.yaml -m viewer', '--newest-checkpoint', 'with --module viewer'],
+    ] as const
+  ).map(
+    ([command, option, when, name = option.split(' ')[0]]) =>
+      [
+        [...command.split(' '), ...option.split(' ')],
+        `${name} has no effect ${when}. Leave it out.`,
+      ] as const,
+  ),
+  [['init', 'folder', '--list'], 'so folder has no effect'],
   [['export', 'm', '--to', 'hf', '-o', 'd', '--no-rewards'], '--no-rewards needs --check'],
   [['export', 'm', '--to', 'hf', '-o', 'd', '--check', '--prompt-key', 'q'], '--prompt-key needs'],
   [['what-if', 'a.yaml', '--loss', 'ppo', '--steps', '1.5'], '--steps is "1.5". Expected a whole'],
 ])('refuses options without effect, and halves of what is counted: %j', async (args, message) => {
   const { exitCode, stderr } = await mainHere(...args);
   expect([exitCode, stderr]).toEqual([2, expect.stringContaining(message)]);
+});
+
+it('names the line of a file of choices that is not JSON', async () => {
+  const file = workspace.write('choices.jsonl', '{}\n{"preferred": 1\n');
+  const { exitCode, stderr } = await mainHere('pairs', file, '--output', `${file}.rows`);
+  expect([exitCode, stderr]).toEqual([2, expect.stringContaining(`${file}:2 is not JSON: `)]);
 });
 
 describe('trinity config', () => {
@@ -299,7 +336,9 @@ describe('trinity init', () => {
       /new-project from the template workflow-package\. Next:\n\n {2}cd /,
     );
     expect(readFileSync(path.join(folder, 'train.yaml'), 'utf8')).toContain('estimate');
-    expect((await mainHere('init', '--list')).stdout).toMatch(/^ai-sdk {2,}an agent of/m);
+    const { stdout: listed } = await mainHere('init', '--list');
+    expect(listed).toMatch(/^ai-sdk {2,}an agent of/m);
+    for (const line of listed.trimEnd().split('\n')) expect(line).toMatch(/^[\w-]+ {2,}\w/);
     const wrong = await mainHere('init', folder, '--template', 'none');
     expect([wrong.exitCode, wrong.stderr]).toEqual([
       2,

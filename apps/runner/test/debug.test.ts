@@ -247,9 +247,7 @@ describe('finding records', () => {
   });
 
   it('says what to do where nothing was debugged yet', async () => {
-    expect(
-      await mainHere('debug', '-c', config, '-m', 'viewer', '-o', output('nowhere')),
-    ).toMatchObject({
+    expect(await mainHere('debug', '-m', 'viewer', '-o', output('nowhere'))).toMatchObject({
       exitCode: 2,
       stderr: expect.stringContaining('Start the run or debug run first'),
     });

@@ -127,8 +127,10 @@ it('compares with an earlier file, writes reports, and ends with 4 below what is
   writeFileSync(json, '{"sets":[{"set":"fresh","tasks":[{}]}]}');
   const damaged = await command('eval', '--baseline', json);
   expect([damaged.exitCode, damaged.stderr]).toEqual([2, expect.stringContaining('--baseline')]);
-  const alone = await command('eval', '--checkpoints', 'last', '--fail-on-regression');
-  expect([alone.exitCode, alone.stderr]).toEqual([2, expect.stringContaining('Name two')]);
+  for (const names of ['last', 'last,last', '6,last']) {
+    const alone = await command('eval', '--checkpoints', names, '--fail-on-regression');
+    expect([alone.exitCode, alone.stderr]).toEqual([2, expect.stringContaining('Name two')]);
+  }
 });
 
 it('leaves the record of the file that the run was started from', async () => {
@@ -167,11 +169,19 @@ it('compares with a run, a checkpoint and a model folder, evaluated with the sam
   expect((await against('model')).stdout).toContain(` → ${mean}, `);
   // Each command has evaluated the run once, and the baselines not at all.
   expect(metricLines(job)).toHaveLength(before + 3);
+  const broken = workspace.write('broken/config.json', '{}');
+  const failed = await command(
+    'eval',
+    ...['--checkpoints', '2', '--baseline', path.dirname(broken)],
+    ...['--json', path.join(workspace.root, 'ci/kept.json')],
+  );
+  expect([failed.exitCode, failed.stderr]).toEqual([2, expect.stringContaining('broken')]);
+  expect(workspace.read('ci/kept.json')).toContain('"sets"');
   const missing = await against('plugins');
   expect([missing.exitCode, missing.stderr]).toEqual([2, expect.stringContaining('is no model')]);
 });
 
-it('writes nothing when it is interrupted, and takes no such file as a baseline', async () => {
+it('writes only a complete evaluation when it is interrupted, and takes no such file as a baseline', async () => {
   const file = path.join(workspace.root, 'ci/interrupted.json');
   writeFileSync(file, 'as it was');
   const workflow = workspace.write(
@@ -200,11 +210,14 @@ it('writes nothing when it is interrupted, and takes no such file as a baseline'
   const counter = Object.assign(globalThis, { runsLeft: 0 });
   expect((await mainHere(...last)).exitCode).toBe(0);
   // The baseline is evaluated after the run.
-  for (const runsLeft of [1, 1 - counter.runsLeft]) {
+  const model = path.join(workspace.root, 'model');
+  for (const [runsLeft, written] of [
+    [1, 'as it was'],
+    [1 - counter.runsLeft, expect.stringContaining('"interrupted": false')],
+  ] as const) {
     counter.runsLeft = runsLeft;
-    const model = path.join(workspace.root, 'model');
     const { exitCode } = await mainHere(...last, '--baseline', model, '--json', file);
-    expect([exitCode, readFileSync(file, 'utf8')]).toEqual([130, 'as it was']);
+    expect([exitCode, readFileSync(file, 'utf8')]).toEqual([130, written]);
   }
   writeFileSync(file, '{"interrupted": true, "sets": []}');
   const refused = await mainHere('eval', interrupted, ...plugins, '--baseline', file);

@@ -42,7 +42,8 @@ const headers = { authorization: `Bearer ${key}` };
 async function request(path: string, options: RequestInit = {}): Promise<Response> {
   const response = await fetch(`api/${path}`, { ...options, headers });
   if (response.ok) return response;
-  const { error } = (await response.json()) as { readonly error?: string };
+  // A proxy may answer with a page.
+  const { error } = (await response.json().catch(() => ({}))) as { readonly error?: string };
   throw new Refusal(error ?? `Status ${response.status}`, response.status);
 }
 

@@ -168,6 +168,33 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     await look.page.close();
   });
 
+  it('keeps an edited text until its changes are discarded', { timeout }, async () => {
+    const look = await open('builder');
+    const back = '.builder-bar ::-p-text(Templates and configurations)';
+    await look.page.locator('.files ::-p-text(job.yaml)').click();
+    await look.says('.verdict', 'No errors');
+    await look.page.$eval('.yaml textarea', (area) => area.select());
+    await look.page.keyboard.press('Delete');
+    await look.says('.verdict', 'The text is empty.');
+    await look.type('.yaml textarea', 'name: other');
+    await look.page.locator(back).click();
+    await look.says('.builder-bar [role=group]', 'The changes are not saved.');
+    expect(await look.violations()).toEqual([]);
+    await look.page.locator('.builder-bar [role=group] ::-p-text(No)').click();
+    await look.page.waitForSelector('.builder-bar > .quiet');
+    const text = await look.page.$eval('.yaml textarea', (area) => area.value);
+    expect(text).toBe('name: other');
+    await look.page.locator(back).click();
+    await look.page.locator('.builder-bar .sure').click();
+    // A template that was not edited has nothing to lose.
+    await look.page.locator('.begin .card').click();
+    await look.page.waitForSelector('.yaml textarea');
+    await look.page.locator(back).click();
+    await look.page.waitForSelector('.begin .card');
+    expect(look.problems).toEqual([]);
+    await look.page.close();
+  });
+
   it('says at the run why it cannot be resumed', { timeout }, async () => {
     const look = await open('runs');
     const row = 'tr:has(a[href$="run=run"]) .run-control';

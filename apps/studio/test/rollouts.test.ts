@@ -294,6 +294,52 @@ describe.skipIf(chromium === undefined)(`the page of rollouts${reason}`, () => {
     },
   );
 
+  it(
+    'loads a page again that it has dropped, in whatever order pages came',
+    { timeout },
+    async () => {
+      const own = await openWorkbench(built, 'first', [saying('a', 'b')], '');
+      const look = await open({}, own);
+      const { page } = look;
+      await look.says('.count', '1 rollout');
+      // Answers with many pages of the one row; the page 2 comes after the page 3.
+      await page.evaluate(`
+      const real = fetch;
+      const third = Promise.withResolvers();
+      let toolCalls = 0;
+      globalThis.fetch = async (url, options) => {
+        if (!/rollouts[?]/.test(url)) return real(url, options);
+        const given = new URL(url, document.baseURI).searchParams;
+        const at = Number(given.get('page') ?? 0);
+        given.set('page', '0');
+        given.delete('upTo');
+        const answer = await (await real(url.replace(/[?].*/, '?' + given), options)).json();
+        if (given.has('minToolCalls') && toolCalls++ === 0)
+          return Response.json({ ...answer, tools: ['early'], progress: { done: 1, of: 2 } });
+        if (at === 2) await third.promise;
+        if (at === 3) setTimeout(third.resolve, 20);
+        const rows = Array.from({ length: 50 }, (_, i) => ({ ...answer.rows[0], truth: at + '.' + i }));
+        return Response.json({ ...answer, rows, matching: 5000, total: 5000, tools: ['early', 'late'] });
+      };`);
+      await own.store.put([saying('e', 'f', { eid: { run: 2 } })]);
+      await page.locator('.count button').click();
+      await look.says('.count', '5000 rollouts');
+      const showRow = async (index: number): Promise<void> => {
+        await page.$eval('.rows', (rows, top) => void (rows.scrollTop = top), index * 36);
+        await look.says(`#row-${index}`, `${Math.floor(index / 50)}.${index % 50}`);
+      };
+      await showRow(145);
+      await look.says('#row-150', '3.0');
+      for (let at = 4; at < 43; at++) await showRow(at * 50 + 10);
+      for (const at of [1, 2, 3]) await showRow(at * 50 + 10);
+      // The tools are asked for again while the server reads.
+      await page.locator('::-p-text(Filter)').click();
+      await look.says('.filter select[name=tool]', 'late');
+      expect(look.problems).toEqual([]);
+      await page.close();
+    },
+  );
+
   it('keeps views and columns in the browser', { timeout }, async () => {
     const look = await open({ tool: 'calculator' });
     const { page } = look;

@@ -5,6 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { DebugOptions } from '@trinity-rft/inspect';
+import type { Command } from 'commander';
 import type { AddCommand, Write } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { untilInterrupted } from '../shared/interrupt.js';
@@ -19,7 +20,7 @@ import {
 } from '../shared/options.js';
 import { writeOutput } from '../shared/output-file.js';
 import { viewRecords } from './studio.js';
-import { oneOf } from '../shared/arguments.js';
+import { oneOf, refuseUnused } from '../shared/arguments.js';
 
 interface DebugArguments extends FileOptions, PluginOptions {
   readonly module: string;
@@ -37,7 +38,10 @@ export const addDebug: AddCommand = (program, { exitWith, write }) =>
     .description(
       'try parts of a run separately: keep its model served, run its workflow once, look at what was recorded',
     )
-    .requiredOption('-m, --module <name>', 'inference_model, workflow or viewer')
+    .requiredOption(
+      '-m, --module <name>',
+      'inference_model, workflow, or viewer, which shows the output directory and needs no file',
+    )
     .option(
       '-o, --output-dir <directory>',
       'for the files of the workflow; a served model is found there too',
@@ -52,35 +56,44 @@ export const addDebug: AddCommand = (program, { exitWith, write }) =>
     )
     .option('-p, --port <number>', 'of inference_model and viewer; 0 = any free port')
     .action(
-      exitWith((file: string | undefined, given: DebugArguments) =>
-        modules[oneOf('--module', given.module, moduleNames)](
-          { ...given, config: fileOf('debug', file, given) },
-          write,
-        ),
-      ),
+      exitWith((file: string | undefined, given: DebugArguments, command: Command) => {
+        const module = oneOf('--module', given.module, moduleNames);
+        refuseUnused(command, `with --module ${module}`, ...modules[module].unused);
+        return modules[module].run(file, given, write);
+      }),
     );
 
-type DebugRequest = DebugArguments & { readonly config: string };
-type DebugModule = (given: DebugRequest, write: Write) => Promise<number>;
+interface DebugModule {
+  readonly run: (file: string | undefined, given: DebugArguments, write: Write) => Promise<number>;
+  /** Options that the module does not use. */
+  readonly unused: readonly string[];
+}
+
+const ofWorkflow = ['--disable-overwrite', '--enable-profiling', '--output-file'];
 
 const modules = {
-  inference_model: serveModel,
-  workflow: runWorkflow,
-  viewer: viewExperiences,
+  inference_model: { run: serveModel, unused: ofWorkflow },
+  workflow: { run: runWorkflow, unused: ['--port'] },
+  viewer: { run: viewExperiences, unused: [...ofWorkflow, '--newest-checkpoint'] },
 } satisfies Readonly<Record<string, DebugModule>>;
 
 const moduleNames = Object.keys(modules) as (keyof typeof modules)[];
 
-const debugOptions = (given: DebugRequest): DebugOptions => ({
-  configPath: given.config,
+const debugOptions = (file: string | undefined, given: DebugArguments): DebugOptions => ({
+  configPath: fileOf('debug', file, given),
   ...pluginsOf(given),
   outputDirectory: given.outputDir,
   newestCheckpoint: given.newestCheckpoint,
 });
 
-async function serveModel(given: DebugRequest, write: Write): Promise<number> {
+async function serveModel(
+  file: string | undefined,
+  given: DebugArguments,
+  write: Write,
+): Promise<number> {
   const { serveDebugModel } = await import('@trinity-rft/inspect');
-  const served = await serveDebugModel({ ...debugOptions(given), port: portOf(given.port) });
+  const options = debugOptions(file, given);
+  const served = await serveDebugModel({ ...options, port: portOf(given.port) });
   const { baseURL, apiKey, model, folder } = served;
   const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] });
   const quoted = `'${body.replaceAll("'", String.raw`'\''`)}'`;
@@ -93,7 +106,7 @@ apiKey   ${apiKey}
 
 curl ${baseURL}/chat/completions -H 'Authorization: Bearer ${apiKey}' -H 'content-type: application/json' -d ${quoted}
 
-Try workflows with it: trinity debug ${given.config} --module workflow --output-dir ${given.outputDir}
+Try workflows with it: trinity debug ${options.configPath} --module workflow --output-dir ${given.outputDir}
 `,
     );
     await untilInterrupted(served.engineFailed);
@@ -104,12 +117,16 @@ Try workflows with it: trinity debug ${given.config} --module workflow --output-
 }
 
 /** Runs the workflow once, and returns exit code 1 if it failed. */
-async function runWorkflow(given: DebugRequest, write: Write): Promise<number> {
+async function runWorkflow(
+  file: string | undefined,
+  given: DebugArguments,
+  write: Write,
+): Promise<number> {
   const { debugFiles, debugWorkflow, renderWorkflowDebug } = await import('@trinity-rft/inspect');
   const { standardTerminal } = await import('@trinity-rft/launcher');
   const { outputFile, disableOverwrite = false, enableProfiling = false } = given;
   const report = await debugWorkflow({
-    ...debugOptions(given),
+    ...debugOptions(file, given),
     overwrite: !disableOverwrite,
     profile: enableProfiling || outputFile !== undefined,
   });
@@ -122,7 +139,12 @@ async function runWorkflow(given: DebugRequest, write: Write): Promise<number> {
   return report.error ? exitCodes.failed : exitCodes.done;
 }
 
-async function viewExperiences(given: DebugRequest, write: Write): Promise<number> {
+/** Shows the records in the output directory, whatever configuration is named. */
+async function viewExperiences(
+  _file: string | undefined,
+  given: DebugArguments,
+  write: Write,
+): Promise<number> {
   const { debugFiles } = await import('@trinity-rft/inspect');
   return viewRecords(path.join(given.outputDir, debugFiles.experiences), given, write);
 }

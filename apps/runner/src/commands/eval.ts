@@ -15,7 +15,7 @@ import {
   type PluginOptions,
 } from '../shared/options.js';
 import { writeOutput } from '../shared/output-file.js';
-import { invalid } from '../shared/arguments.js';
+import { invalid, numberOf } from '../shared/arguments.js';
 
 interface EvalArguments extends FileOptions, PluginOptions {
   readonly checkpoints: string;
@@ -69,21 +69,24 @@ async function evalCommand(
   write: Write,
 ): Promise<number> {
   const configPath = fileOf('eval', file, given);
-  const expectations = readExpectations(given);
+  const checkpoints = given.checkpoints.split(',').map((name) => name.trim());
+  const expectations = readExpectations(given, checkpoints);
   const named = given.baseline === undefined ? undefined : await findBaseline(given.baseline);
   const inspect = await import('@trinity-rft/inspect');
   const { standardTerminal } = await import('@trinity-rft/launcher');
   const terminal = standardTerminal();
   const options = { configPath, ...pluginsOf(given), overridesName: 'trinity eval', terminal };
-  const checkpoints = given.checkpoints.split(',').map((name) => name.trim());
-  const then = 'stopping; no file is written';
   const evaluation = await interruptible(
     terminal,
     (signal) => inspect.evaluateRun({ ...options, signal, checkpoints }),
-    then,
+    'stopping; no file is written',
   );
   write(inspect.renderEvaluation(evaluation));
   if (evaluation.interrupted) return exitCodes.interrupted;
+  // Before the baseline is evaluated, which may fail.
+  if (given.json !== undefined) await writeOutput('--json', given.json, jsonText(evaluation));
+  if (given.junit !== undefined)
+    await writeOutput('--junit', given.junit, inspect.renderJUnit(evaluation));
   const { evaluated, model } = named ?? {};
   const baseline =
     model === undefined
@@ -91,12 +94,12 @@ async function evalCommand(
       : await interruptible(
           terminal,
           (signal) => inspect.evaluateModel(model, { ...options, signal }),
-          then,
+          'stopping; nothing is compared',
         );
   if (baseline?.interrupted) return exitCodes.interrupted;
-  if (given.json !== undefined) await writeOutput('--json', given.json, jsonText(evaluation));
-  if (given.junit !== undefined)
-    await writeOutput('--junit', given.junit, inspect.renderJUnit(evaluation));
+  if (expectations.margin !== undefined && !baseline)
+    for (const { checkpoints: compared } of evaluation.sets)
+      if (compared.length === 1) throw nothingToCompare(given.checkpoints);
   const comparisons = inspect.compareEvaluations(evaluation, baseline);
   if (named) write(inspect.renderComparisons(named.name, comparisons));
   const summary = inspect.renderMarkdown(evaluation, comparisons);
@@ -112,7 +115,10 @@ async function evalCommand(
  * Reads the expectations of `--fail-below` and `--fail-on-regression`.
  * @throws ConfigError for a malformed value, or for `--fail-on-regression` with nothing to compare
  */
-function readExpectations({ failBelow, failOnRegression, baseline, checkpoints }: EvalArguments) {
+function readExpectations(
+  { failBelow, failOnRegression, baseline, checkpoints: named }: EvalArguments,
+  checkpoints: readonly string[],
+) {
   const lowest = failBelow.map((given) => {
     const [, metric, mean] = /^([^=]+)=(-?[\d.]+(?:e-?\d+)?)$/.exec(given) ?? [];
     if (metric === undefined || !Number.isFinite(Number(mean)))
@@ -122,19 +128,16 @@ function readExpectations({ failBelow, failOnRegression, baseline, checkpoints }
   const margin =
     failOnRegression === undefined
       ? undefined
-      : Number(failOnRegression === true ? 0 : failOnRegression);
-  if (margin !== undefined && !(margin >= 0))
-    throw wrong('--fail-on-regression', String(failOnRegression), 'a number of at least 0');
-  if (
-    margin !== undefined &&
-    baseline === undefined &&
-    /^\s*(?:base|last|\d+)\s*$/.test(checkpoints)
-  )
-    throw invalid(
-      `--fail-on-regression compares, and --checkpoints names "${checkpoints}" alone. Name two, or a --baseline.`,
-    );
+      : numberOf('--fail-on-regression', failOnRegression === true ? '0' : failOnRegression);
+  const isOne = new Set(checkpoints).size === 1 && checkpoints[0] !== 'best';
+  if (margin !== undefined && baseline === undefined && isOne) throw nothingToCompare(named);
   return { lowest: new Map(lowest), margin };
 }
+
+const nothingToCompare = (named: string): ConfigError =>
+  invalid(
+    `--fail-on-regression compares, and --checkpoints "${named}" is one checkpoint. Name two, or a --baseline.`,
+  );
 
 const wrong = (option: string, given: string, expected: string): ConfigError =>
   invalid(`${option} is "${given}"; expected ${expected}.`);

@@ -1,8 +1,9 @@
 /** `trinity log`: steps, rewards, evaluations, warnings and failures of a run. */
+import type { Command } from 'commander';
 import { jsonText, type AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { pluginsOf, withPlugins, type PluginOptions } from '../shared/options.js';
-import { integerOf } from '../shared/arguments.js';
+import { integerOf, refuseUnused } from '../shared/arguments.js';
 
 interface LogArguments extends PluginOptions {
   readonly lines: string;
@@ -25,11 +26,15 @@ export const addLog: AddCommand = (program, { exitWith, write }) =>
     .option('--json', 'everything, as JSON')
     .addHelpText('after', '\n<run> is a configuration, or the folder of a run.')
     .action(
-      exitWith(async (run: string, given: LogArguments) => {
+      exitWith(async (run: string, given: LogArguments, command: Command) => {
         const { renderAnswers, renderMetric, renderReport, reportRun } =
           await import('@trinity-rft/inspect');
         const { metric, warnings, answers = false } = given;
         const lines = integerOf('--lines', given.lines);
+        if (given.json === true)
+          refuseUnused(command, 'with --json', '--lines', '--warnings', '--metric', '--answers');
+        if (answers) refuseUnused(command, 'with --answers', '--warnings', '--metric');
+        if (metric !== undefined) refuseUnused(command, 'with --metric', '--lines', '--warnings');
         const report = await reportRun(run, pluginsOf(given));
         if (given.json === true) write(jsonText(report));
         else if (answers) write(await renderAnswers(report, lines));

@@ -3,10 +3,11 @@
  */
 import { readFile } from 'node:fs/promises';
 import { redactText } from '@trinity-rft/core/support';
+import type { Command } from 'commander';
 import { jsonText, type AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { writeOutput } from '../shared/output-file.js';
-import { invalid } from '../shared/arguments.js';
+import { invalid, refuseUnused } from '../shared/arguments.js';
 
 interface PairsArguments {
   readonly output: string;
@@ -35,7 +36,12 @@ export const addPairs: AddCommand = (program, { exitWith, write }) =>
       '\nWithout --tasks, <from> is the file with the choices: the lines that this command wrote, with\n"preferred" set to 1 or 2, the JSON export of Label Studio,\nor the database with the choices.',
     )
     .action(
-      exitWith(async (from: string, given: PairsArguments) => {
+      exitWith(async (from: string, given: PairsArguments, command: Command) => {
+        const { isDatabase } = await import('@trinity-rft/buffer/pairs');
+        if (given.tasks === undefined)
+          refuseUnused(command, 'without --tasks', '--prompt-key', '--label-studio');
+        const holder = given.tasks === undefined ? from : given.output;
+        if (!isDatabase(holder)) refuseUnused(command, 'without a database', '--table');
         const count = await (given.tasks === undefined
           ? writeChosen(from, given)
           : writePairs(from, { ...given, tasks: given.tasks }));
@@ -72,11 +78,7 @@ async function writePairs(
   }
 }
 
-async function writeChosen(
-  from: string,
-  { labelStudio, output, table }: PairsArguments,
-): Promise<number> {
-  if (labelStudio) throw invalid('--label-studio needs --tasks: it is for pairs to compare.');
+async function writeChosen(from: string, { output, table }: PairsArguments): Promise<number> {
   const { chosenRows, isDatabase, readPairTable } = await import('@trinity-rft/buffer/pairs');
   const items = isDatabase(from) ? await readPairTable({ url: from, table }) : await readFrom(from);
   const rows = chosenRows(items);
@@ -92,10 +94,16 @@ async function readFrom(from: string): Promise<readonly unknown[]> {
 }
 
 function parse(text: string, from: string): readonly unknown[] {
+  if (text.trimStart().startsWith('[')) return parseJson(text, from) as unknown[];
+  return text
+    .split('\n')
+    .flatMap((line, i) => (line.trim() === '' ? [] : [parseJson(line, `${from}:${i + 1}`)]));
+}
+
+function parseJson(text: string, place: string): unknown {
   try {
-    if (text.trimStart().startsWith('[')) return JSON.parse(text) as unknown[];
-    return text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [JSON.parse(line)]));
+    return JSON.parse(text);
   } catch (cause) {
-    throw invalid(`${from} is not JSON: ${(cause as Error).message}.`, cause);
+    throw invalid(`${place} is not JSON: ${(cause as Error).message}.`, cause);
   }
 }

@@ -1,8 +1,9 @@
 /** `trinity what-if`: applies another reward, advantage or loss to recorded rollouts. */
+import type { Command } from 'commander';
 import { jsonText, type AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { pluginsOf, withPlugins, type PluginOptions } from '../shared/options.js';
-import { integerOf, invalid, numberOf } from '../shared/arguments.js';
+import { integerOf, invalid, numberOf, refuseUnused } from '../shared/arguments.js';
 
 interface WhatIfArguments extends PluginOptions {
   readonly algorithm?: string;
@@ -30,7 +31,8 @@ export const addWhatIf: AddCommand = (program, { exitWith, write }) =>
     .option('--json', 'everything, as JSON')
     .addHelpText('after', '\n<run> is a configuration, or the folder of a run.')
     .action(
-      exitWith(async (run: string, given: WhatIfArguments) => {
+      exitWith(async (run: string, given: WhatIfArguments, command: Command) => {
+        if (given.json === true) refuseUnused(command, 'with --json', '--groups');
         const { renderWhatIf, whatIfRun } = await import('@trinity-rft/inspect');
         const stores = await whatIfRun(run, {
           ...pluginsOf(given),

@@ -1,5 +1,6 @@
 /** Errors for command-line arguments, and parsing of numeric options. */
 import { ConfigError } from '@trinity-rft/core';
+import type { Command } from 'commander';
 
 /** Creates the error for a wrong argument or option. */
 export const invalid = (message: string, cause?: unknown): ConfigError =>
@@ -39,4 +40,19 @@ export function oneOf<T extends string>(
   const found = known.find((each) => each === value);
   if (found !== undefined) return found;
   throw invalid(`${option} is "${value}". Expected one of ${[...others, ...known].join(', ')}.`);
+}
+
+/**
+ * Refuses options without effect. Defaults are not refused.
+ * @param when follows "has no effect", such as `with --json`
+ * @param names options, such as `--lines`
+ * @throws ConfigError if the command line has one of them
+ */
+export function refuseUnused(command: Command, when: string, ...names: readonly string[]): void {
+  const unused = command.options.find(
+    (option) =>
+      names.includes(option.long ?? '') &&
+      command.getOptionValueSource(option.attributeName()) === 'cli',
+  );
+  if (unused) throw invalid(`${unused.long} has no effect ${when}. Leave it out.`);
 }

@@ -9,7 +9,8 @@ export const serverFlags: readonly string[] = ['--max-semi-space-size=4', '--v8-
  * Restarts this process with the flags that are missing, under the same process id, so that
  * signals, exit codes and open streams are preserved. Flags that are already set, also in
  * `NODE_OPTIONS`, keep their values. A no-op if Node.js cannot replace the process (on Windows, or
- * before 22.15), or if a parent process has an IPC channel to this process.
+ * before 22.15), or if a parent process has an IPC channel to this process. Removes the flags from
+ * `process.execArgv`, because child processes may compute.
  */
 export function restartWithServerFlags(): void {
   const given = [...process.execArgv, ...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/)];
@@ -19,17 +20,15 @@ export function restartWithServerFlags(): void {
   };
   const missing = serverFlags.filter((flag) => !isSet(flag));
   const canReplace = process.platform !== 'win32' && typeof process.execve === 'function';
-  if (missing.length === 0 || !canReplace || process.channel) return;
   const { execPath, execArgv, argv } = process;
+  process.execArgv = execArgv.filter((flag) => !serverFlags.includes(flag));
+  if (missing.length === 0 || !canReplace || process.channel) return;
   process.execve?.(execPath, [execPath, ...execArgv, ...missing, ...argv.slice(1)], process.env);
 }
 
-/**
- * Returns the program and first arguments that start this program in another process. Omits {@link
- * serverFlags}, which would slow down a process that computes.
- */
+/** Returns the program and first arguments that start this program in another process. */
 export const ownCommand = (): readonly [string, ...string[]] => [
   process.execPath,
-  ...process.execArgv.filter((flag) => !serverFlags.includes(flag)),
+  ...process.execArgv,
   process.argv[1] ?? '',
 ];

@@ -1,10 +1,14 @@
 /** `trinity run --studio`: serves the studio until the run ends. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
+import { systemClock } from '@trinity-rft/core';
+import { waitingFor } from '@trinity-rft/core/support';
 import type { Terminal } from '@trinity-rft/launcher';
 import { ownCommand } from './server-flags.js';
+
+/** Milliseconds in which the studio must end after the run. */
+const stopMs = 10_000;
 
 /**
  * Runs the studio in another process, so that reading data for its page takes no time from the
@@ -25,7 +29,13 @@ export async function withStudio<T>(
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     detached: true,
   });
-  const url = await addressOf(studio);
+  const ended = new Promise<void>((resolve) => {
+    studio.once('exit', () => resolve()).once('error', () => resolve());
+  });
+  const say = (line: string): void => terminal.write(`${line}\n`);
+  const log = { clock: systemClock, logger: { info: say, warn: say } };
+  const what = `the studio, which looks for runs in ${folder}`;
+  const url = await waitingFor(log, { what }, () => addressOf(studio));
   terminal.write(
     url === undefined
       ? 'The studio did not start; the run continues without it.\n\n'
@@ -35,9 +45,10 @@ export async function withStudio<T>(
   try {
     return await work();
   } finally {
-    const gone = studio.exitCode === null ? once(studio, 'exit') : undefined;
     studio.kill('SIGTERM');
-    await gone;
+    const cancel = systemClock.after(stopMs, () => studio.kill('SIGKILL'));
+    await ended;
+    cancel();
   }
 }
 

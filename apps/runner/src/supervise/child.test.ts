@@ -1,9 +1,11 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { serverFlags } from '../shared/server-flags.js';
-import { startChild } from './child.js';
+import { restartWithServerFlags, serverFlags } from '../shared/server-flags.js';
+import { startChild, type ChildEnd } from './child.js';
 
 let folder = '';
 const { argv, execArgv } = process;
@@ -15,17 +17,33 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
+/** Starts a script instead of the command, and returns how it ended. */
+function endOf(text: string): Promise<ChildEnd> {
+  const script = path.join(folder, 'script.mjs');
+  writeFileSync(script, text);
+  Object.assign(process, { argv: [argv[0], script] });
+  return startChild({ name: 'training', args: [], isShown: false, onRestart: () => undefined })
+    .ended;
+}
+
 it('does not inherit the flags of a server, because it computes', async () => {
-  const script = path.join(folder, 'flags.js');
-  writeFileSync(script, 'console.log(process.execArgv.join(" "));');
-  const [, , ...rest] = argv;
-  const flags = ['--no-deprecation', ...serverFlags];
-  Object.assign(process, { argv: [argv[0], script, ...rest], execArgv: flags });
-  const { ended } = startChild({
-    name: 'training',
-    args: [],
-    isShown: false,
-    onRestart: () => undefined,
-  });
-  expect(await ended).toMatchObject({ exitCode: 0, output: '--no-deprecation' });
+  Object.assign(process, { execArgv: ['--no-deprecation', ...serverFlags] });
+  restartWithServerFlags();
+  const text = 'console.log(process.execArgv.join(" "));';
+  expect(await endOf(text)).toMatchObject({ exitCode: 0, output: '--no-deprecation' });
+  const forked = path.join(folder, 'forked.mjs');
+  writeFileSync(forked, 'process.send(process.execArgv);');
+  expect(await once(fork(forked), 'message')).toEqual([['--no-deprecation'], undefined]);
+});
+
+it('has ended when its process has, whatever programs that it started write to', async () => {
+  const { exitCode, output } = await endOf(
+    `import { spawn } from 'node:child_process';
+    const options = { stdio: ['ignore', 'inherit', 'inherit'], detached: true };
+    const { pid } = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], options);
+    console.log(pid);
+    process.exit(0);`,
+  );
+  expect(process.kill(Number(output), 'SIGKILL')).toBe(true);
+  expect(exitCode).toBe(0);
 });

@@ -4,6 +4,7 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { systemClock } from '@trinity-rft/core';
+import { readToEnd } from '@trinity-rft/core/support';
 import { exitCodes } from '../shared/exit-codes.js';
 import { ownCommand } from '../shared/server-flags.js';
 
@@ -119,13 +120,14 @@ function runOnce(
     child.on('error', (error) =>
       resolve({ code: exitCodes.failed, reason: `could not be started: ${error.message}` }),
     );
-    child.on('close', (code, signal) =>
-      resolve(
+    child.on('exit', (code, signal) => {
+      const exit =
         signal === null
           ? { code: code ?? exitCodes.failed, reason: `ended with exit code ${code}` }
-          : { code: exitCodes.failed, reason: `was ended by ${signal}` },
-      ),
-    );
+          : { code: exitCodes.failed, reason: `was ended by ${signal}` };
+      // Programs that a workflow has started may keep the pipes open.
+      void readToEnd(child).then(() => resolve(exit));
+    });
   });
 }
 

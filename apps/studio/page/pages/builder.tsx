@@ -14,6 +14,7 @@ import { Help } from '../design/help.js';
 import { Icon } from '../design/icon.js';
 import { Problem, Skeleton } from '../design/states.js';
 import { useKept } from '../kept.js';
+import { Sure } from '../parts/sure.js';
 import type { PageProps } from '../place.js';
 import { words } from '../words/builder.js';
 import { words as frame } from '../words/frame.js';
@@ -33,8 +34,6 @@ interface Draft {
   readonly kept: (SavedFile & { readonly text: string }) | undefined;
 }
 
-const noDraft: Draft = { file: '', text: '', kept: undefined };
-
 interface Offer {
   readonly schema: Schema;
   readonly found: FoundFiles;
@@ -52,11 +51,11 @@ async function loadOffer(): Promise<Offer> {
 
 export function Builder({ runs }: PageProps) {
   const [offer, setOffer] = useState<Offer>();
-  const [draft, setDraft] = useKept<Draft>('builder', noDraft);
+  const [draft, setDraft] = useKept<Draft | undefined>('builder', undefined);
   const [said, setSaid] = useState('');
   const [round, setRound] = useState(0);
   const started = useStarted();
-  const { checked, isChecking } = useCheck(draft.file, draft.text, round);
+  const { checked, isChecking } = useCheck(draft?.file ?? '', draft?.text ?? '', round);
   /** Runs asynchronous work, and shows its error on the page. */
   const attempt = (work: () => Promise<void>): void => {
     setSaid('');
@@ -69,23 +68,23 @@ export function Builder({ runs }: PageProps) {
       const opened = await ask<OpenedFile>(`builder/file?file=${encodeURIComponent(file)}`);
       setDraft({ file, text: opened.text, kept: opened });
     });
-  const save = async (): Promise<void> => {
-    const { file, text, kept } = draft;
+  const change = (how: (before: Draft) => Draft): void => setDraft((now) => now && how(now));
+  const save = async ({ file, text, kept }: Draft): Promise<void> => {
     const digest = kept?.digest;
     const saved = await act<SavedFile>('builder/save', { file, text, digest });
-    setDraft((now) => ({ ...now, kept: { ...saved, text } }));
+    change((now) => (now.file === file ? { ...now, kept: { ...saved, text } } : now));
     setOffer(await loadOffer());
   };
-  const start = (): void =>
+  const start = (edited: Draft): void =>
     attempt(async () => {
-      if (draft.kept?.text !== draft.text) await save();
-      await act('builder/start', { file: draft.file });
+      if (!isSaved(edited)) await save(edited);
+      await act('builder/start', { file: edited.file });
       setSaid(words.startedNow);
     });
   if (offer === undefined) return said === '' ? <Skeleton lines={8} /> : <Problem text={said} />;
   return (
     <section aria-label={frame.pages.builder}>
-      {draft.text === '' ? (
+      {draft === undefined ? (
         <>
           {said !== '' && <Problem text={said} />}
           <Begin
@@ -100,22 +99,23 @@ export function Builder({ runs }: PageProps) {
       ) : (
         <>
           <div class="controls builder-bar">
-            <button type="button" class="quiet" onClick={() => setDraft(noDraft)}>
-              <Icon of={ArrowLeft} /> {words.back}
-            </button>
+            <Back
+              isEdited={!isSaved(draft) && !offer.templates.some(({ text }) => text === draft.text)}
+              onBack={() => setDraft(undefined)}
+            />
             <label>
               {words.file}{' '}
               <input
                 value={draft.file}
                 onChange={({ currentTarget: { value } }) =>
-                  setDraft({ ...draft, file: value, kept: undefined })
+                  change((now) => ({ ...now, file: value, kept: undefined }))
                 }
               />
             </label>
             <button
               type="button"
-              disabled={draft.kept?.text === draft.text}
-              onClick={() => attempt(save)}
+              disabled={isSaved(draft)}
+              onClick={() => attempt(() => save(draft))}
             >
               {words.save}
             </button>
@@ -126,7 +126,7 @@ export function Builder({ runs }: PageProps) {
               type="button"
               class="primary"
               disabled={isChecking || checked === undefined || checked.problems.length > 0}
-              onClick={start}
+              onClick={() => start(draft)}
             >
               <Icon of={Play} /> {words.start}
             </button>
@@ -134,9 +134,9 @@ export function Builder({ runs }: PageProps) {
             {draft.kept && <Command text={draft.kept.command} />}
           </div>
           <p role="status" class={`callout verdict ${kindOf(checked, isChecking)}`}>
-            {said === '' ? verdict(checked, isChecking) : said}
+            {said === '' ? verdict(draft.text, checked, isChecking) : said}
           </p>
-          <Editor schema={offer.schema} {...{ draft, checked, setDraft }} />
+          <Editor schema={offer.schema} {...{ draft, checked, change }} />
         </>
       )}
       <Started started={started} />
@@ -145,7 +145,34 @@ export function Builder({ runs }: PageProps) {
   );
 }
 
-function verdict(checked: Checked | undefined, isChecking: boolean): string {
+const isSaved = ({ kept, text }: Draft): boolean => kept?.text === text;
+
+interface BackProps {
+  readonly isEdited: boolean;
+  readonly onBack: () => void;
+}
+
+function Back({ isEdited, onBack }: BackProps) {
+  const [isAsked, setAsked] = useState(false);
+  if (isAsked)
+    return (
+      <Sure
+        label={words.back}
+        question={words.leave}
+        yes={words.discard}
+        onYes={onBack}
+        onNo={() => setAsked(false)}
+      />
+    );
+  return (
+    <button type="button" class="quiet" onClick={() => (isEdited ? setAsked(true) : onBack())}>
+      <Icon of={ArrowLeft} /> {words.back}
+    </button>
+  );
+}
+
+function verdict(text: string, checked: Checked | undefined, isChecking: boolean): string {
+  if (text.trim() === '') return words.empty;
   if (isChecking || checked === undefined) return words.checking;
   return words.counted(checked.problems.length, checked.warnings.length);
 }
@@ -163,15 +190,15 @@ interface EditorProps {
   readonly schema: Schema;
   readonly draft: Draft;
   readonly checked: Checked | undefined;
-  readonly setDraft: (change: (before: Draft) => Draft) => void;
+  readonly change: (how: (before: Draft) => Draft) => void;
 }
 
-function Editor({ schema, draft, checked, setDraft }: EditorProps) {
+function Editor({ schema, draft, checked, change }: EditorProps) {
   const area = useRef<HTMLTextAreaElement>(null);
   const { tree, problem } = readYaml(draft.text);
   const problems = checked?.problems ?? [];
-  const edit = (change: (text: string) => string): void =>
-    setDraft((before) => ({ ...before, text: change(before.text) }));
+  const edit = (how: (text: string) => string): void =>
+    change((before) => ({ ...before, text: how(before.text) }));
   return (
     <div class="columns wide builder">
       <div class="card">

@@ -1,10 +1,11 @@
 /** Search and filters of the list of rollouts: a form, and a chip for each filter that is set. */
 import { ListFilter, X } from 'lucide';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { RolloutPage } from '@trinity-rft/inspect/studio/interface';
-import { ask, runPath } from '../api.js';
+import { runPath } from '../api.js';
 import { Icon } from '../design/icon.js';
 import { Menu } from '../parts/menu.js';
+import { useAnswer } from '../parts/use-answers.js';
 import type { Place } from '../place.js';
 import { words } from '../words/rollouts.js';
 
@@ -134,7 +135,8 @@ function readForm(event: SubmitEvent): Place['query'] {
 }
 
 function FilterForm({ run, filter, onFilter }: RolloutFilterProps) {
-  const tools = useTools(run);
+  const { answer } = useAnswer<RolloutPage>(runPath(run, 'rollouts', { minToolCalls: 1, size: 1 }));
+  const tools = answer?.tools ?? [];
   return (
     <form
       class="filter"
@@ -215,20 +217,3 @@ const Choice = ({ name, label, filter, options }: ChoiceProps) => (
     </select>
   </label>
 );
-
-/**
- * Returns the names of the tools that rollouts called. The first request makes the server read all
- * rollouts.
- */
-function useTools(run: string): readonly string[] {
-  const [tools, setTools] = useState<readonly string[]>([]);
-  useEffect(() => {
-    const gone = new AbortController();
-    ask<RolloutPage>(runPath(run, 'rollouts', { minToolCalls: 1, size: 1 }), gone.signal).then(
-      (page) => setTools(page.tools),
-      () => undefined,
-    );
-    return () => gone.abort();
-  }, [run]);
-  return tools;
-}

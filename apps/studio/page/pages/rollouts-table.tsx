@@ -184,7 +184,7 @@ function usePages(run: string, filter: Place['query']) {
         state.upTo = answered.upTo;
         setProblem(undefined);
         setList(answered);
-        setPages((before) => keep(before, page, rows));
+        setPages((before) => keep(before, page, rows, state));
         // The response was partial, because the server is still reading; the next one has more
         // rows.
         if (answered.progress) again(againMs);
@@ -225,17 +225,26 @@ function usePages(run: string, filter: Place['query']) {
     if (state.upTo === 0) return;
     state.wanted = wanted;
     for (const page of wanted) if (!state.asked.has(page)) load(page);
-    for (const page of state.asked)
-      if (state.asked.size > keptPages && !wanted.includes(page)) state.asked.delete(page);
   };
   return { pages, list, problem, want, refresh: begin };
 }
 
-function keep(pages: Pages, page: number, rows: readonly Rollout[]): Pages {
+/** Adds a page. Drops the oldest pages that are not in view, which are then asked for again. */
+function keep(
+  pages: Pages,
+  page: number,
+  rows: readonly Rollout[],
+  { asked, wanted }: Pick<ListState, 'asked' | 'wanted'>,
+): Pages {
   const next = new Map(pages);
   next.delete(page);
   next.set(page, rows);
-  for (const oldest of next.keys()) if (next.size > keptPages) next.delete(oldest);
+  for (const oldest of next.keys()) {
+    if (next.size <= keptPages) break;
+    if (wanted.includes(oldest)) continue;
+    next.delete(oldest);
+    asked.delete(oldest);
+  }
   return next;
 }
 

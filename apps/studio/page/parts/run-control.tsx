@@ -4,6 +4,7 @@ import type { StartedRun } from '../../src/control/interface/index.js';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { act, actionPath, ask, messageOf } from '../api.js';
 import { words } from '../words/control.js';
+import { Sure } from './sure.js';
 
 const verbs: Readonly<Partial<Record<RunSummary['state'], 'stop' | 'resume'>>> = {
   running: 'stop',
@@ -59,22 +60,18 @@ export function RunControl({ run: { id, state } }: { readonly run: RunSummary })
         </button>
       )}
       {asked !== undefined && (
-        <div role="group" aria-label={`${words[asked].label} ${id}`}>
-          <p>{words[asked].sure}</p>
-          <button type="button" class="sure" ref={focus} onClick={() => void tell(asked)}>
-            {words[asked].yes}
-          </button>{' '}
-          <button type="button" onClick={() => setAsked(undefined)}>
-            {words.no}
-          </button>
-        </div>
+        <Sure
+          label={`${words[asked].label} ${id}`}
+          question={words[asked].sure}
+          yes={words[asked].yes}
+          onYes={() => void tell(asked)}
+          onNo={() => setAsked(undefined)}
+        />
       )}
       <p role="status">{said}</p>
     </div>
   );
 }
-
-const focus = (button: HTMLButtonElement | null): void => button?.focus();
 
 /**
  * Reason why a started run ended within {@link watchMs}; undefined if it continues or ended without

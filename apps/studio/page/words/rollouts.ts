@@ -106,8 +106,10 @@ export const words = {
     if (tools.length === 0) return String(calls);
     return calls === tools.length ? tools.join(', ') : `${tools.join(', ')} (${calls} calls)`;
   },
-  of: (matching: number, total: number) =>
-    matching === total ? `${total} rollouts` : `${matching} of ${total} rollouts`,
+  of: (matching: number, total: number) => {
+    const all = total === 1 ? '1 rollout' : `${total} rollouts`;
+    return matching === total ? all : `${matching} of ${all}`;
+  },
   soFar: (matching: number, done: number, of: number) =>
     `${matching} found so far; looked at ${done} of ${of} ...`,
   newer: 'There are newer rollouts.',

@@ -1,10 +1,14 @@
 import {
+  chmodSync,
   existsSync,
   cpSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -17,6 +21,7 @@ import { openApi } from '@trinity-rft/inspect/studio';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { templates } from '../../src/control/builder/templates.js';
 import { openControl } from '../../src/control/control.js';
+import { askTrinity } from '../../src/control/shared/command.js';
 import { actions, routes } from '../../src/control/interface/routes.js';
 
 let folder: string;
@@ -50,6 +55,18 @@ interface Answer {
   readonly pid?: number;
   readonly files?: readonly string[];
 }
+
+it('asks trinity, whatever programs that a plugin started write to', async () => {
+  const program = `const options = { stdio: ['ignore', 'inherit', 'inherit'], detached: true };
+    const { pid } = require('child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], options);
+    console.log(JSON.stringify({ pid }));
+    process.exit(0);`;
+  const trinity = { command: [process.execPath, '-e', program, '--'], env: process.env };
+  const options = { args: [], cwd: root, input: '', signal: undefined };
+  const what = { what: 'The check', deadlineMs: 60_000 };
+  const { pid } = (await askTrinity(trinity, { ...options, ...what })) as { pid: number };
+  expect(process.kill(pid, 'SIGKILL')).toBe(true);
+});
 
 const text = 'mode: train\nmodel: {}\n';
 const save = (file: string, digest?: string) => ask('actions/builder/save', { file, text, digest });
@@ -101,6 +118,19 @@ describe('configurations', () => {
     for (let i = 0; i < 25; i++) writeFileSync(path.join(root, `z${i}.yaml`), text, { mode: 0 });
     const { body: many } = await ask('builder/files');
     expect(many).toMatchObject({ ...found, unreadable: { length: 20 }, moreUnreadable: 6 });
+  });
+
+  it('keep their mode, and links to them, when they are saved', async () => {
+    const [file, link] = [path.join(root, 'own.yaml'), path.join(root, 'current.yaml')];
+    const { body } = await save('own.yaml');
+    chmodSync(file, 0o660);
+    symlinkSync('own.yaml', link);
+    const changed = { file: 'current.yaml', text: 'mode: both\n', digest: body.digest };
+    expect((await ask('actions/builder/save', changed)).status).toBe(200);
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect(readFileSync(file, 'utf8')).toBe('mode: both\n');
+    expect(statSync(file).mode & 0o777).toBe(0o660);
+    expect(readdirSync(root).filter((name) => name.endsWith('.tmp'))).toEqual([]);
   });
 
   it('have commands that a shell understands', async () => {

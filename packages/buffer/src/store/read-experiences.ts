@@ -84,7 +84,7 @@ export function readExperiences(path: string): ExperienceReader {
     newestId: () => naming(path, () => heads.newestId()),
     idsFrom: (...args) => naming(path, () => heads.idsFrom(...args)),
     namesAfter: (id, limit) => naming(path, () => heads.namesAfter(id, limit)),
-    idsOf: (prefix) => naming(path, () => heads.idsOf(prefix)),
+    idsOf: (key, parts) => naming(path, () => heads.idsOf(key, parts)),
     headsAfter: (id, limit) => naming(path, () => heads.headsAfter(id, limit)),
     bytesOf: (id) => naming(path, () => heads.bytesOf(id)),
     row: (id) =>

@@ -45,10 +45,11 @@ export interface HeadReader {
    */
   namesAfter(id: number, limit: number): readonly RowName[];
   /**
-   * Returns the ids of experiences whose uid has this prefix, in the order in which they were
-   * stored.
+   * Returns the ids of experiences whose uid is `key`, a slash and `parts` parts separated by
+   * slashes, in the order in which they were stored. The number of parts separates the rollouts of
+   * task `order` from those of task `order/17`.
    */
-  idsOf(uidPrefix: string): readonly number[];
+  idsOf(key: string, parts: number): readonly number[];
   /**
    * Returns the heads of the first `limit` rows after the row `id`, in the order in which they were
    * stored. Does not verify checksums.
@@ -71,7 +72,7 @@ export function headReader(database: DatabaseSync): HeadReader {
     );
   const [oldest, newest] = [page('ASC'), page('DESC')];
   const prefixed = database.prepare(
-    'SELECT id FROM experience WHERE uid >= ? AND uid < ? ORDER BY id',
+    'SELECT id, uid FROM experience WHERE uid >= ? AND uid < ? ORDER BY id',
   );
   const after = database.prepare(
     'SELECT id, bytes FROM experience WHERE id > ? ORDER BY id LIMIT ?',
@@ -96,7 +97,16 @@ export function headReader(database: DatabaseSync): HeadReader {
     },
     namesAfter: (id, limit) =>
       names.all(id, limit).map((row) => ({ id: Number(row['id']), uid: String(row['uid']) })),
-    idsOf: (prefix) => prefixed.all(prefix, `${prefix}\u{10ffff}`).map((row) => Number(row['id'])),
+    idsOf: (key, parts) =>
+      prefixed
+        .all(`${key}/`, `${key}/\u{10ffff}`)
+        .filter(
+          (row) =>
+            String(row['uid'])
+              .slice(key.length + 1)
+              .split('/').length === parts,
+        )
+        .map((row) => Number(row['id'])),
     headsAfter: (id, limit) => after.all(id, limit).map(toHead),
     bytesOf: (id) => one.get(id)?.['bytes'] as Uint8Array | undefined,
   };

@@ -16,7 +16,9 @@ export function newestSteps(source: ExperienceRows, steps: number): readonly Exp
   const batches = new Set<Experience['eid']['batch']>();
   let tokens = 0;
   let end = source.newestId();
-  while (end > 0 && tokens < mostTokens && batches.size <= steps) {
+  // A store that deletes trained rows no longer begins with the id 1.
+  const oldest = source.rowsAfter(0, 1)[0]?.id ?? Infinity;
+  while (end >= oldest && tokens < mostTokens && batches.size <= steps) {
     const begin = Math.max(0, end - pageSize);
     const rows = source.rowsAfter(begin, pageSize).filter(({ id }) => id <= end);
     pages.unshift(rows.map(({ experience }) => experience));
@@ -29,7 +31,7 @@ export function newestSteps(source: ExperienceRows, steps: number): readonly Exp
   const all = pages.flat();
   const inOrder = [...new Set(all.map(({ eid }) => eid.batch))];
   // The oldest step that was read may be incomplete.
-  const whole = end > 0 && inOrder.length > 1 ? inOrder.slice(1) : inOrder;
+  const whole = end >= oldest && inOrder.length > 1 ? inOrder.slice(1) : inOrder;
   const wanted = new Set(whole.slice(-steps));
   return all.filter(({ eid }) => wanted.has(eid.batch));
 }

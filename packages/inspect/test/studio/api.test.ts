@@ -14,7 +14,7 @@ import { openStudio } from '../../src/studio/index.js';
 import { openApi } from '../../src/studio/interface/openapi.js';
 import { actions, routes } from '../../src/studio/interface/routes.js';
 import * as schemas from '../../src/studio/interface/schemas.js';
-import { openWorkbench, runId, saying, type Workbench } from './support.js';
+import { openWorkbench, polled, runId, saying, type Workbench } from './support.js';
 
 const run = `runs/${encodeURIComponent(runId)}`;
 
@@ -40,10 +40,11 @@ interface Page {
   }[];
   readonly matching: number;
   readonly total: number;
+  readonly progress?: unknown;
 }
 
-const list = async (query: string): Promise<Page> =>
-  (await bench.api(`${run}/rollouts?${query}`)).body as Page;
+const list = (query: string): Promise<Page> =>
+  polled(async () => (await bench.api(`${run}/rollouts?${query}`)).body as Page);
 
 describe('the JSON interface', () => {
   it('gives pages, never more than the largest', async () => {

@@ -8,6 +8,7 @@ import * as schemas from '../../src/studio/interface/rollouts.js';
 import { askedText, textBlocks } from '../../src/studio/interface/text-blocks.js';
 import {
   openWorkbench,
+  polled,
   runId,
   saying,
   tokenizer,
@@ -17,10 +18,11 @@ import {
 
 const run = `runs/${encodeURIComponent(runId)}`;
 
-async function list(bench: Workbench, query: string) {
-  const { body } = await bench.api(`${run}/rollouts?${query}`);
-  return schemas.rolloutPage.parse(body);
-}
+const list = (bench: Workbench, query: string) =>
+  polled(async () => {
+    const { body } = await bench.api(`${run}/rollouts?${query}`);
+    return schemas.rolloutPage.parse(body);
+  });
 
 const ids = async (bench: Workbench, query: string): Promise<readonly number[]> =>
   (await list(bench, query)).rows.map(({ id }) => id);
@@ -152,8 +154,8 @@ describe('the list of tasks', () => {
       info: { taskset: 'sums', row },
     });
 
-  const tasks = async (bench: Workbench, query: string) =>
-    schemas.taskPage.parse((await bench.api(`${run}/tasks?${query}`)).body);
+  const tasks = (bench: Workbench, query: string) =>
+    polled(async () => schemas.taskPage.parse((await bench.api(`${run}/tasks?${query}`)).body));
 
   it('tells what attempts got first and get now, by what changed', async () => {
     const bench = await openWorkbench([
@@ -284,8 +286,11 @@ describe('a task over time', () => {
       });
     const rows = [at(1, 0, 0), at(1, 1, 0.5), at(2, 0, 0, 8), at(41, 0, 1), at(41, 1, 0)];
     const bench = await openWorkbench(rows);
-    const { body } = await bench.api(`${run}/rollouts/1/history`);
-    expect(schemas.taskHistory.parse(body)).toMatchObject({
+    const history = await polled(async () => {
+      const { body } = await bench.api(`${run}/rollouts/1/history`);
+      return schemas.taskHistory.parse(body);
+    });
+    expect(history).toMatchObject({
       row: 7,
       left: 0,
       times: [
@@ -404,6 +409,47 @@ describe('a rollout', () => {
   });
 });
 
+it('keeps apart the tasks and runs of a served run, whatever a client names them', async () => {
+  const names = [
+    ...[0, 1_700_000_000_000, 1_700_000_000_001].map((run) => ({ task: 'a', run })),
+    ...[0, 70_000, 70_001].map((run) => ({ task: 'a/1', run })),
+    // Its calls have the longest common prefix with those of run 1 of task a.
+    { task: 'a', run: 1 },
+  ];
+  const bench = await openWorkbench(
+    names.map(({ task, run: attempt }) =>
+      saying('ask', `${attempt}`, { eid: { batch: 3, task, run: attempt, suffix: '0' } }),
+    ),
+  );
+  const found = async (query: string) =>
+    (await list(bench, query)).rows.map(({ batch, task, run: attempt, id, rows }) => {
+      expect(rows).toEqual([id]);
+      return { batch, task, run: attempt };
+    });
+  const all = names.map((name) => ({ batch: '3', ...name }));
+  expect(await found('')).toEqual(all);
+  expect(await found('batch=3')).toEqual(all);
+  expect(await found('task=a%2F1')).toEqual(all.filter(({ task }) => task === 'a/1'));
+  expect(await found('run=1700000000001')).toEqual([all[2]]);
+  const group = async (id: number) => {
+    const { body } = await bench.api(`${run}/rollouts/${id}/group`);
+    return schemas.group.parse(body).attempts.map(({ task, run: attempt }) => [task, attempt]);
+  };
+  expect(await group(1)).toEqual([
+    ['a', 0],
+    ['a', 1],
+    ['a', 1_700_000_000_000],
+    ['a', 1_700_000_000_001],
+  ]);
+  expect(await group(4)).toEqual([
+    ['a/1', 0],
+    ['a/1', 70_000],
+    ['a/1', 70_001],
+  ]);
+  const { body } = await bench.api(`${run}/rollouts/7/conversation`);
+  expect(schemas.conversation.parse(body).calls).toHaveLength(1);
+});
+
 describe('a list', () => {
   const rows = Array.from({ length: 30 }, (_, i) =>
     saying(`${i}?`, i % 2 === 0 ? `even ${i}` : `\u00fcneven ${i}`, {
@@ -458,6 +504,31 @@ describe('parts of a text', () => {
       ['text', 'assistant'],
       ['toolCall', 'assistant'],
     ]);
+  });
+
+  it.each([
+    [
+      'Gemma 4',
+      '<bos><|turn>user\nWhat?<turn|>\n<|turn>model\n<|channel>thought\nEasy.<channel|><|tool_call>call:f{}<tool_call|><|tool_response>response:f{42}<tool_response|>42<turn|>',
+      'toolResult',
+    ],
+    ['Mistral', '[INST]What?[/INST][THINK]Easy.[/THINK][TOOL_CALLS]f[ARGS]{}</s>42', undefined],
+    [
+      'Phi',
+      '<|user|>What?<|end|><|assistant|><think>Easy.</think><tool_call>{}</tool_call>42<|end|>',
+      undefined,
+    ],
+  ])('are told by the marks of %s', (_, text, result) => {
+    const parts = textBlocks(text);
+    expect(parts.map(({ start, end }) => text.slice(start, end)).join('')).toBe(text);
+    const kinds = parts.map(({ kind }) => kind).filter((kind) => kind !== 'mark');
+    expect(kinds.slice(kinds.indexOf('reasoning'))).toEqual([
+      'reasoning',
+      'toolCall',
+      ...(result === undefined ? [] : [result]),
+      'text',
+    ]);
+    expect(askedText(text, 'first')).toBe('What?');
   });
 
   it.each([
@@ -553,7 +624,7 @@ describe('rows that are deleted or replaced while the studio is open', () => {
     evaluate([0, 0.25]);
     await bench.api('runs');
     const once = { progress: undefined, longer: 0, total: 2 };
-    expect(await seen()).toEqual({
+    expect(await polled(seen)).toEqual({
       ...once,
       rewards: [
         [1, 0, 0],
@@ -571,13 +642,4 @@ describe('rows that are deleted or replaced while the studio is open', () => {
     evaluate([0.5]);
     expect(await polled(seen)).toEqual({ ...once, total: 1, rewards: [[1, 0.5, 0.5]] });
   });
-
-  /** The list of tasks is not computed again for a few milliseconds. */
-  async function polled<T extends { readonly progress: unknown }>(
-    ask: () => Promise<T>,
-  ): Promise<T> {
-    let answered = await ask();
-    while (answered.progress !== undefined) answered = await ask();
-    return answered;
-  }
 });

@@ -79,3 +79,12 @@ export function saying(
     ...more,
   });
 }
+
+/** Repeats a request until the server has read all rollouts, which it does in the background. */
+export async function polled<T extends { readonly progress?: unknown }>(
+  ask: () => Promise<T>,
+): Promise<T> {
+  let answered = await ask();
+  while (answered.progress !== undefined) answered = await ask();
+  return answered;
+}

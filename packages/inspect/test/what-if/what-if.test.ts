@@ -2,7 +2,7 @@ import { builtInTables, createAlgorithm } from '@trinity-rft/algorithm';
 import { createExperience, type Experience } from '@trinity-rft/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { whatIf, type Variant } from '../../src/what-if/index.js';
+import { newestSteps, whatIf, type Variant } from '../../src/what-if/index.js';
 
 /** Runs of one explore step: rewards by task. */
 const step = (...tasks: readonly (readonly number[])[]): readonly Experience[] =>
@@ -146,5 +146,31 @@ describe('whatIf', () => {
       }),
       { numRuns: 30 },
     );
+  });
+});
+
+describe('newestSteps', () => {
+  it('reads only what a store has kept', () => {
+    const kept = Array.from({ length: 1000 }, (_, i) => ({
+      id: 99_001 + i,
+      experience: createExperience({
+        ...{ tokens: [1, 2], promptLength: 1, logprobs: [-1], policyVersion: 0, temperature: 1 },
+        eid: { batch: 700 + Math.floor(i / 500), task: i, run: 0 },
+      }),
+    }));
+    let read = 0;
+    const source = {
+      newestId: () => 100_000,
+      rowsAfter: (after: number, limit: number) => {
+        const rows = kept.filter(({ id }) => id > after).slice(0, limit);
+        read += rows.length;
+        return rows;
+      },
+    };
+    expect(newestSteps(source, 5)).toEqual(kept.map(({ experience }) => experience));
+    // A page of 128 rows may be read twice at either end.
+    expect(read).toBeLessThan(1000 + 2 * 128);
+    expect(newestSteps(source, 1)).toHaveLength(500);
+    expect(newestSteps({ newestId: () => 0, rowsAfter: () => [] }, 1)).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { bisect, playRound } from './round.ts';
 
 const args = z.strictObject({
-  most: z.int().min(1).max(1_000_000).default(99).describe('The largest number'),
+  most: z.int().min(1).max(1000).default(99).describe('The largest number'),
 });
 
 const numberOf = (row: Readonly<Record<string, unknown>>) => Number(row['number']);

@@ -1,6 +1,8 @@
 /** `trinity env play`: a user plays an environment in the terminal. */
 import { createInterface } from 'node:readline';
+import type { Command } from 'commander';
 import type { openWorld } from '@trinity-rft/launcher/parts';
+import { refuseUnused } from '../../shared/arguments.js';
 import type { AddCommand } from '../../shared/command.js';
 import { exitCodes } from '../../shared/exit-codes.js';
 import { playByHand } from './play-by-hand.js';
@@ -15,7 +17,8 @@ export const addPlay: AddCommand = (env, { exitWith, write }) =>
     .description('play an environment by hand: a line is an action; an empty one ends it')
     .option('--row <json>', 'a task of your own; by default the first that it generates')
     .action(
-      exitWith(async (name: string, given: PlayArguments) => {
+      exitWith(async (name: string, given: PlayArguments, command: Command) => {
+        if (given.row !== undefined) refuseUnused(command, 'with --row', '--split', '--seed');
         const { openWorld } = await import('@trinity-rft/launcher/parts');
         const world = await openWorld(worldOf(name, given));
         try {

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import {
+  chmod,
   link,
   mkdir,
   readdir,
@@ -113,7 +114,7 @@ export async function readConfigurationText(file: string): Promise<string> {
 }
 
 /**
- * Writes the text atomically.
+ * Writes the text atomically. A replaced file keeps its mode, and a symbolic link to it is kept.
  * @param before digest of the text that the caller means to replace; undefined for a new file
  * @throws ConfigError if the file's digest is another one, or if the file exists although `before`
  * is undefined
@@ -126,12 +127,20 @@ export async function saveConfiguration(
   const now = await readFile(file, 'utf8').catch(() => undefined);
   if ((now === undefined ? undefined : digestOf(now)) !== before) throw changed(file, now);
   await mkdir(path.dirname(file), { recursive: true });
-  const draft = `${file}.${process.pid}.tmp`;
-  await writeFile(draft, text);
+  const target = before === undefined ? file : await realpath(file);
+  const draft = `${target}.${process.pid}.tmp`;
   try {
-    // Unlike `rename`, `link` fails if the file was created meanwhile.
-    if (before === undefined) await link(draft, file);
-    else await rename(draft, file);
+    if (before === undefined) {
+      await writeFile(draft, text);
+      // Unlike `rename`, `link` fails if the file was created meanwhile.
+      await link(draft, file);
+    } else {
+      const { mode } = await stat(target);
+      await writeFile(draft, text, { mode });
+      // The umask has removed bits of the mode.
+      await chmod(draft, mode);
+      await rename(draft, target);
+    }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw changed(file, '');
     throw error;

@@ -30,27 +30,41 @@ interface Completion {
 
 /**
  * Sends a conversation to the product and returns its response.
- * @throws ConfigError if the server does not respond, or responds with an error
+ * @throws ConfigError if the server does not respond in time, or responds with an error
  */
-export async function askProduct(given: AskProduct, signal: AbortSignal): Promise<ProductAnswer> {
+export async function askProduct(
+  given: AskProduct,
+  signal: AbortSignal,
+  deadlineMs = answerMs,
+): Promise<ProductAnswer> {
   const { baseURL, apiKey } = productClient(given).openai();
   const { messages, temperature, maxTokens } = given;
   const body = {
     ...{ model: 'any', messages, temperature, max_tokens: maxTokens },
     ...{ logprobs: true, top_logprobs: alternatives },
   };
+  const deadline = AbortSignal.timeout(deadlineMs);
+  const late = (cause: unknown): ConfigError =>
+    new ConfigError(
+      `${baseURL} took more than ${deadlineMs / 1000} s for this answer. Lower the maximum number of tokens.`,
+      { code: 'SERVER_LATE', cause },
+    );
   const response = await fetch(`${baseURL}/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
-    signal: AbortSignal.any([signal, AbortSignal.timeout(answerMs)]),
+    signal: AbortSignal.any([signal, deadline]),
   }).catch((cause: unknown) => {
+    if (deadline.aborted) throw late(cause);
     throw new ConfigError(
       `${baseURL} does not answer. Expected the address of a server started with trinity serve.`,
       { code: 'SERVER_UNREACHABLE', cause },
     );
   });
-  const { id, choices, error } = (await response.json().catch(() => ({}))) as Completion;
+  const { id, choices, error } = (await response.json().catch((cause: unknown) => {
+    if (deadline.aborted) throw late(cause);
+    return {};
+  })) as Completion;
   const choice = choices?.[0];
   if (!response.ok || id === undefined || choice === undefined)
     throw new ConfigError(

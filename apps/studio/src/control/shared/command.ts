@@ -1,7 +1,7 @@
 /** Runs the `trinity` command. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { ConfigError } from '@trinity-rft/core';
-import { tryJson } from '@trinity-rft/core/support';
+import { readToEnd, tryJson } from '@trinity-rft/core/support';
 
 export interface TrinityCommand {
   /** Program and first arguments, such as `node`, `cli.js`. */
@@ -78,12 +78,14 @@ function outputOf(child: ChildProcess, input: string): Promise<unknown> {
   child.stdin?.on('error', () => undefined).end(input);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', () => {
+    const end = (): void => {
       const lines = Buffer.concat(parts).toString().trimEnd().split('\n');
       const answer: unknown = tryJson(lines.at(-1));
       if (typeof answer === 'object' && answer !== null) return resolve(answer);
       const said = Buffer.concat(errors.length === 0 ? parts : errors).toString();
       reject(new Error(`trinity ended without an answer. ${said.trim().slice(-shownCharacters)}`));
-    });
+    };
+    // Programs that a plugin has started may keep the pipes open.
+    child.once('exit', () => void readToEnd(child).then(end));
   });
 }

@@ -2,8 +2,8 @@
  * Statistics of recorded rollouts within their groups. A group is a set of attempts at the same
  * task.
  */
+import { mean } from '@trinity-rft/core';
 import type { RolloutFacts } from './record.js';
-import { meanOf } from './series.js';
 
 /** Summary of all model calls of one rollout. */
 export interface RecordedRun {
@@ -64,9 +64,9 @@ export function correlationWithin(
       const reward = rewardOf(run);
       return reward === undefined || other === undefined ? [] : [{ reward, other }];
     });
-    const meanReward = meanOf(pairs.map(({ reward }) => reward));
+    const meanReward = mean(pairs.map(({ reward }) => reward));
     if (pairs.every(({ reward }) => reward === meanReward)) continue;
-    const meanOther = meanOf(pairs.map(({ other }) => other));
+    const meanOther = mean(pairs.map(({ other }) => other));
     for (const { reward, other } of pairs) {
       both += (reward - meanReward) * (other - meanOther);
       rewards += (reward - meanReward) ** 2;

@@ -1,4 +1,5 @@
 /** Statistics of a metric over steps. */
+import { mean } from '@trinity-rft/core';
 import type { Point, Role, RunRecord } from './record.js';
 
 /** Statistic of a metric over a range of steps: usually its mean, or a share. */
@@ -34,9 +35,6 @@ export const recent = (points: readonly Point[]): readonly Point[] =>
 export const valuesOf = (points: readonly Point[]): readonly number[] =>
   points.map(({ value }) => value).filter(Number.isFinite);
 
-export const meanOf = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
-
 /** Returns the share of zeros among the values. */
 export const zerosIn = (values: readonly number[]): number =>
   values.filter((value) => value === 0).length / values.length;
@@ -54,7 +52,7 @@ export function recently(
   run: RunRecord,
   role: Role,
   metric: string,
-  reduce: (values: readonly number[]) => number = meanOf,
+  reduce: (values: readonly number[]) => number = mean,
 ): Measured | undefined {
   const points = recent(run.points(role, metric));
   const values = valuesOf(points);
@@ -175,7 +173,7 @@ export function rewardCourse(run: RunRecord): RewardCourse | undefined {
       points,
       lowest: least([...valuesOf(run.points(role, `${name}/min`)), ...means]),
       highest: most([...valuesOf(run.points(role, `${name}/max`)), ...means]),
-      now: meanOf(valuesOf(recent(points))),
+      now: mean(valuesOf(recent(points))),
     };
   }
   return undefined;
@@ -208,10 +206,9 @@ export const flatRatio = 2;
 
 /** Returns the slope of the least-squares line, and its standard error. */
 export function lineThrough(points: readonly Point[]): { slope: number; error: number } {
-  const middle = meanOf(points.map(({ step }) => step));
-  const mean = meanOf(valuesOf(points));
+  const [x0, y0] = [mean(points.map(({ step }) => step)), mean(valuesOf(points))];
   const sum = (of: (x: number, y: number) => number): number =>
-    points.reduce((total, { step, value }) => total + of(step - middle, value - mean), 0);
+    points.reduce((total, { step, value }) => total + of(step - x0, value - y0), 0);
   const spread = sum((x) => x ** 2);
   const slope = sum((x, y) => x * y) / spread;
   const rest = sum((x, y) => (y - slope * x) ** 2);

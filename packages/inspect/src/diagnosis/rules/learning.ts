@@ -1,11 +1,11 @@
 /** Rules for failing or ineffective train steps. */
+import { mean } from '@trinity-rft/core';
 import { percent, short, stepsOf } from '../evidence/format.js';
 import type { Point, RunRecord } from '../evidence/record.js';
 import type { Evidence, Rule } from '../evidence/rule.js';
 import {
   isSolved,
   leastSteps,
-  meanOf,
   medianOf,
   most,
   recent,
@@ -37,7 +37,7 @@ const entropyCollapse: Rule = {
     const first = valuesOf(points.slice(0, leastSteps));
     const seen = recently(run, 'trainer', 'actor/entropy');
     if (!seen || points.length < 2 * leastSteps || isSolved(run)) return undefined;
-    const before = meanOf(first);
+    const before = mean(first);
     if (before <= 0 || seen.value > entropyShare * before) return undefined;
     return {
       text: `The entropy was ${short(before)} nats per token in the first steps and is ${short(seen.value)} in ${stepsOf(seen)}.`,

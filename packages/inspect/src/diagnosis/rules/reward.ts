@@ -1,4 +1,5 @@
 /** Rules for rewards that teach nothing, or the wrong thing. */
+import { mean } from '@trinity-rft/core';
 import {
   correlationWithin,
   runsOf,
@@ -13,7 +14,6 @@ import {
   evalName,
   isSolved,
   lineThrough,
-  meanOf,
   most,
   least,
   flatRatio,
@@ -127,7 +127,7 @@ function equalParts(run: RunRecord): string {
   const [first] = runs;
   if (first === undefined || names.length === 0) return '';
   const means = names.map(
-    (name) => `${name} ${short(meanOf(runs.map(({ last }) => last.metrics[name] ?? 0)))}`,
+    (name) => `${name} ${short(mean(runs.map(({ last }) => last.metrics[name] ?? 0)))}`,
   );
   return ` There the scorers gave on average ${means.join(', ')}.${names.map((name) => reasonFor(name, first)).join('')}`;
 }
@@ -208,7 +208,7 @@ function lengthParts(runs: readonly RecordedRun[]): string {
 function hasTrend(run: RunRecord, correlation: number): boolean {
   const points = run.points('explorer', 'rollout/response_tokens/mean');
   if (points.length < trendSteps) return false;
-  const [first, now] = [meanOf(valuesOf(points.slice(0, 3))), meanOf(valuesOf(recent(points)))];
+  const [first, now] = [mean(valuesOf(points.slice(0, 3))), mean(valuesOf(recent(points)))];
   return correlation > 0 ? now >= lengthTrend * first : now <= first / lengthTrend;
 }
 
@@ -262,11 +262,11 @@ export const rewardCollapse: Rule = {
     const { points, lowest, highest } = course;
     const smooth = points.slice(2).map(({ step }, i) => ({
       step,
-      value: meanOf(valuesOf(points.slice(i, i + 3))),
+      value: mean(valuesOf(points.slice(i, i + 3))),
     }));
     const best = smooth.reduce((a, b) => (b.value > a.value ? b : a));
-    const now = meanOf(valuesOf(points.slice(-3)));
-    const start = Math.min(meanOf(valuesOf(points.slice(0, 3))), best.value);
+    const now = mean(valuesOf(points.slice(-3)));
+    const start = Math.min(mean(valuesOf(points.slice(0, 3))), best.value);
     const gained = best.value - Math.min(start, now);
     const lost = best.value - now;
     const isUndone = gained >= (highest - lowest) / 5 && lost >= collapseShare * gained;

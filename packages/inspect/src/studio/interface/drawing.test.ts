@@ -25,3 +25,10 @@ it('writes ten thousand and twenty apart from ten thousand', () => {
   const { xTicks } = drawChart([{ x: [10_000, 10_100], values: [0, 1] }], size);
   expect(xTicks.map(({ text }) => text).slice(0, 3)).toEqual(['10k', '10.01k', '10.02k']);
 });
+
+it('labels zero alike beside numbers of any size', () => {
+  for (const high of [0.5, 1e-6, 1e-150]) {
+    const { yTicks } = drawChart([{ x: [0, 1], values: [0, high] }], size);
+    expect(yTicks[0]?.text).toBe('0');
+  }
+});

@@ -137,10 +137,11 @@ function ticksOf(
  * Label of a tick, with as many digits as distinguish it from the next: `1.5`, `12.3k`, `1.2e+6`.
  */
 function tickText(value: number, step: number): string {
+  if (value === 0) return '0';
   const size = Math.abs(value);
   const decimalsIn = (unit: number): number =>
     Math.max(0, -Math.floor(Math.log10(step / unit) + 1e-9));
-  if (size >= 1e6 || (step < 1e-4 && value !== 0))
+  if (size >= 1e6 || step < 1e-4)
     return value.toExponential(Math.max(1, decimalsIn(10 ** Math.floor(Math.log10(size)))));
   if (size >= 1e4) return `${Number((value / 1000).toFixed(decimalsIn(1000)))}k`;
   return value.toFixed(decimalsIn(1));

@@ -14,17 +14,39 @@ export interface TextBlock {
 
 const kindOfTag: Readonly<Record<string, BlockKind>> = {
   think: 'reasoning',
+  channel: 'reasoning',
+  THINK: 'reasoning',
   tool_call: 'toolCall',
   tool_response: 'toolResult',
+  tool: 'tools',
   tools: 'tools',
 };
 
 /**
- * Matches headers and ends of turns (ChatML, Llama 3, Gemma, GLM, Mistral), and tags around
- * reasoning, tools, calls and results.
+ * Matches the token that begins a text, headers and ends of turns (ChatML, Llama 3, Gemma, GLM, Phi,
+ * Mistral), and tags around reasoning, tools, calls and results. Tags of Gemma 4 are `<|NAME>` and
+ * `<NAME|>`.
  */
-const marks =
-  /<\|im_start\|>(?<chatml>\w+)\n?|<\|start_header_id\|>(?<llama>\w+)<\|end_header_id\|>\n*|<start_of_turn>(?<gemma>\w+)\n?|<\|(?<glm>system|user|assistant|observation)\|>\n?|(?<inst>\[INST\])|(?<answer>\[\/INST\])|(?<end><\|im_end\|>\n?|<\|eot_id\|>|<end_of_turn>\n?|<\/s>|<\|endoftext\|>)|<(?<open>think|tool_call|tool_response|tools)>|<\/(?<close>think|tool_call|tool_response|tools)>|(?<calls>\[TOOL_CALLS\]|<\|python_tag\|>)/g;
+const marks = new RegExp(
+  [
+    String.raw`^(?:<bos>|<s>|<\|begin_of_text\|>|<\|startoftext\|>|\[gMASK\]<sop>)\n?`,
+    String.raw`<\|im_start\|>(?<chatml>\w+)\n?`,
+    String.raw`<\|start_header_id\|>(?<llama>\w+)<\|end_header_id\|>\n*`,
+    String.raw`(?:<start_of_turn>|<\|turn>)(?<gemma>\w+)\n?`,
+    String.raw`<\|(?<glm>system|user|assistant|observation)\|>\n?`,
+    String.raw`(?<inst>\[INST\])`,
+    String.raw`(?<answer>\[/INST\])`,
+    String.raw`(?<end>(?:<\|im_end\|>|<end_of_turn>|<turn\|>)\n?|<\|eot_id\|>|<\|end\|>|</s>|<\|endoftext\|>)`,
+    String.raw`<(?<open>think|tool_call|tool_response|tools)>`,
+    String.raw`</(?<close>think|tool_call|tool_response|tools)>`,
+    String.raw`<\|(?<opens>channel|tool_call|tool_response|tool)>`,
+    String.raw`<(?<closes>channel|tool_call|tool_response|tool)\|>`,
+    String.raw`\[(?<thinks>THINK)\]`,
+    String.raw`\[/(?<thought>THINK)\]`,
+    String.raw`(?<calls>\[TOOL_CALLS\]|<\|python_tag\|>)`,
+  ].join('|'),
+  'g',
+);
 
 /** Splits a text into consecutive blocks that cover it. A text without marks is one block. */
 export function textBlocks(text: string): readonly TextBlock[] {
@@ -37,7 +59,9 @@ export function textBlocks(text: string): readonly TextBlock[] {
     start = end;
   };
   for (const match of text.matchAll(marks)) {
-    const { chatml, llama, gemma, glm, inst, answer, end, open, close, calls } = match.groups ?? {};
+    const { chatml, llama, gemma, glm, inst, answer, end, calls, ...tags } = match.groups ?? {};
+    const open = tags['open'] ?? tags['opens'] ?? tags['thinks'];
+    const close = tags['close'] ?? tags['closes'] ?? tags['thought'];
     const [at, after] = [match.index, match.index + match[0].length];
     if (close !== undefined) {
       add(after);

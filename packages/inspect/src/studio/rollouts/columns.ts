@@ -33,6 +33,8 @@ function column(create: (length: number) => NumberArray, none: number): Column {
 
 export const integers = (none = 0): Column => column((length) => new Int32Array(length), none);
 export const floats = (): Column => column((length) => new Float32Array(length), Number.NaN);
+/** Creates a column of numbers up to 2^53. */
+export const largeIntegers = (): Column => column((length) => new Float64Array(length), 0);
 /** Creates a column of numbers from 0 to 65,535. Larger numbers are stored as 65,535. */
 export function smallIntegers(): Column {
   const inner = column((length) => new Uint16Array(length), 0);

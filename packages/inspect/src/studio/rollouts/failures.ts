@@ -20,7 +20,9 @@ export interface Failures {
   read(): Promise<ReadonlyMap<string, RunFailure>>;
 }
 
-const line = /^\w+ +\S+ Run (\S+) of workflow ".*?" failed(?: and (.*?))?: (.*)$/;
+const line = /^\w+ +\S+ Run (\S+) of workflow ".*?" failed(?: and (.*?))?: (.*)$/s;
+/** Fields that the explorer adds to the line. */
+const fields = / taskset=(?:"(?:[^"\\]|\\.)*"|[^\s"]+) row=\d+ attempt=\d+$/;
 const chunkBytes = 1 << 20;
 const longestMessage = 600;
 
@@ -35,7 +37,7 @@ export function logFailures(file: string): Failures {
     const [, run, then = '', message = ''] = line.exec(text) ?? [];
     if (run === undefined) return;
     found.set(run, {
-      message: withoutFields(message).slice(0, longestMessage),
+      message: message.replace(fields, '').slice(0, longestMessage),
       attempts: (found.get(run)?.attempts ?? 0) + 1,
       isRewarded: then.includes('failure reward'),
     });
@@ -70,9 +72,3 @@ export function logFailures(file: string): Failures {
     },
   };
 }
-
-/**
- * Removes the fields ` taskset=... row=... attempt=...`, which the log writes after the message.
- */
-const withoutFields = (message: string): string =>
-  message.replace(/(?: \w+=(?:"(?:[^"\\]|\\.)*"|\S+))+$/, '');

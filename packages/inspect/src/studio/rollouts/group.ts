@@ -18,7 +18,7 @@ export async function groupOf(id: number, store: RolloutStore): Promise<Group | 
   const chosen = reader.row(id);
   if (!chosen) return undefined;
   const { eid } = chosen.experience;
-  const rows = reader.idsOf(`${taskKey(eid)}/`).flatMap((each) => reader.row(each) ?? []);
+  const rows = reader.idsOf(taskKey(eid), 3).flatMap((each) => reader.row(each) ?? []);
   const runs = Map.groupBy(rows, ({ experience }) => experience.eid.run);
   const read = [...runs.values()].map((own) =>
     readCalls(
@@ -66,7 +66,7 @@ async function missingRuns(
 ): Promise<Group['missing']> {
   const failures = await store.failures.read();
   return [...failures]
-    .filter(([run]) => run.startsWith(`${task}/`))
+    .filter(([run]) => run.slice(0, run.lastIndexOf('/')) === task)
     .map(([run, { message }]) => ({ run: Number(run.slice(task.length + 1)), failure: message }))
     .filter(({ run }) => !there.has(run))
     .toSorted((a, b) => a.run - b.run);

@@ -38,6 +38,10 @@ export async function readCalls(
   return first && [first, ...others];
 }
 
+/** Ids of the rows of a rollout. A uid is `batch/task/run/step/suffix`. */
+export const idsOfRun = (key: string, { reader }: RolloutStore): readonly number[] =>
+  reader.idsOf(key, 2);
+
 /**
  * Returns the calls of the rollout that row `id` of the store belongs to, or undefined if there is
  * no such row.
@@ -47,7 +51,7 @@ export async function rolloutCalls(
   store: RolloutStore,
 ): Promise<RolloutCalls | undefined> {
   const chosen = store.reader.row(id);
-  return chosen && readCalls(store.reader.idsOf(`${runKey(chosen.experience.eid)}/`), store);
+  return chosen && readCalls(idsOfRun(runKey(chosen.experience.eid), store), store);
 }
 
 const firstStep = ({ experience }: ExperienceRow): number =>

@@ -1,11 +1,11 @@
 /**
- * In-memory index for filtering and sorting all rollouts of a store, with 60 to 90 bytes per model
+ * In-memory index for filtering and sorting all rollouts of a store, with 60 to 100 bytes per model
  * call. The index grows with the run. Names of calls are read first, because they determine the
  * rollouts; numbers are read when a request needs them.
  */
 import type { ExperienceReader, ExperienceUse } from '@trinity-rft/buffer';
-import { BufferError } from '@trinity-rft/core';
-import { floats, integers, smallIntegers, textColumn } from './columns.js';
+import { BufferError, type Eid } from '@trinity-rft/core';
+import { floats, integers, largeIntegers, smallIntegers, textColumn } from './columns.js';
 import { callOf, type Call } from './head.js';
 import { createRolloutChains, type RolloutChains } from './rollout-chains.js';
 import type { ToolCallReader } from './tool-calls.js';
@@ -21,7 +21,8 @@ function createColumns() {
     id: integers(),
     batch: textColumn(),
     task: textColumn(),
-    run: smallIntegers(),
+    /** A client of a served run may name its runs by any number, such as a time. */
+    run: largeIntegers(),
     /** Index of the call in its rollout. */
     step: smallIntegers(),
     /** 1 if the row was deleted from the store, otherwise 0. */
@@ -108,7 +109,7 @@ export function createRowIndex(
       const names = reader.namesAfter(lastId(size), namesAtOnce);
       for (const { id, uid } of names) {
         columns.id.set(size, id);
-        setName(columns, size, uid);
+        setName(columns, size, uid.split('/'), () => reader.headsAfter(id - 1, 1)[0]?.eid);
         chains.add(size++);
       }
       if (names.length < namesAtOnce) break;
@@ -203,15 +204,23 @@ function note(columns: CallColumns, position: number | undefined, use: Experienc
 }
 
 /**
- * Stores the parts of a uid in the columns. A uid is `batch/task/run/step/suffix`; the batch of an
- * evaluation contains slashes.
+ * Stores the parts of a uid in the columns. A uid is `batch/task/run/step/suffix`. The batch of an
+ * evaluation and the task id of a served run may contain slashes: then only the stored eid
+ * separates them.
  */
-function setName(columns: CallColumns, position: number, uid: string): void {
-  const parts = uid.split('/');
-  const [task = '', run, step] = parts.slice(-4);
-  const batch = parts.slice(0, -4).join('/');
-  columns.batch.set(position, batch);
-  columns.task.set(position, task);
+function setName(
+  columns: CallColumns,
+  position: number,
+  parts: readonly string[],
+  stored: () => Eid | undefined,
+): void {
+  const [run, step] = parts.slice(-3);
+  const { batch = '', task = '' } = (parts.length > 5 ? stored() : undefined) ?? {
+    batch: parts[0],
+    task: parts[1],
+  };
+  columns.batch.set(position, String(batch));
+  columns.task.set(position, String(task));
   columns.run.set(position, Number(run));
   columns.step.set(position, Number(step));
 }

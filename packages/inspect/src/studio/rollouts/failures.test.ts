@@ -1,0 +1,32 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterFile } from '@trinity-rft/test-support';
+import { expect, it } from 'vitest';
+import { logFailures } from './failures.js';
+
+const root = mkdtempSync(path.join(tmpdir(), 'trinity-failures-'));
+afterFile(() => rmSync(root, { recursive: true, force: true }));
+
+async function messageOf(text: string, fields: string): Promise<string | undefined> {
+  const file = path.join(root, 'trinity.log');
+  writeFileSync(
+    file,
+    `WARN  2026-01-01T00:00:00.000Z Run 1/2/0 of workflow "w" failed: ${text} ${fields}\n`,
+  );
+  return (await logFailures(file).read()).get('1/2/0')?.message;
+}
+
+it('removes the fields of the log line, and nothing else that looks like fields', async () => {
+  const fields = 'taskset=sums row=3 attempt=1';
+  expect(await messageOf('No x="1" y="2"', fields)).toBe('No x="1" y="2"');
+  expect(await messageOf('No', String.raw`taskset="my \"own\" set" row=3 attempt=1`)).toBe('No');
+});
+
+it('reads messages with markup or with any line separator', async () => {
+  // An expression that tries both ways to read each attribute would not end.
+  const markup = `HTTP 502: <svg${' a="v"'.repeat(60)} > Bad gateway`;
+  expect(await messageOf(markup, 'taskset=sums row=3 attempt=1')).toBe(markup);
+  const progress = 'Ended at 50%\r100%\u2028done';
+  expect(await messageOf(progress, 'taskset=sums row=3 attempt=1')).toBe(progress);
+});
