@@ -8,7 +8,13 @@ import { isQuantizedGguf } from '@trinity-rft/chat/gguf';
 
 import { loadModel } from '../lora/load-model.js';
 import type { ModelConfig } from '../model/config.js';
-import { isRouter, parameterSpecs, type ParameterSpec } from '../model/parameters.js';
+import {
+  headName,
+  isLookup,
+  isRouter,
+  parameterSpecs,
+  type ParameterSpec,
+} from '../model/parameters.js';
 import { readParameters } from '../storage/model-folder.js';
 import { blocksOf } from '../onnx/ops/blocks.js';
 import { hasWeights, type WeightFile } from '../storage/weight-files.js';
@@ -40,9 +46,8 @@ export async function loadQuantizedBase(
   if (kind === 'file') assertQuantized(modelPath);
   if (await hasWeights(modelPath)) {
     await readParameters(modelPath, config, async (spec, file) => {
-      const levels = kind === 'file' ? file.readLevels?.(spec.name) : undefined;
-      if (levels) return void stored.set(spec.name, { ...levels, hasOffsets: !!levels.offsets });
-      stored.set(spec.name, await readInBlocks(spec, file, kind, most));
+      const found = kind === 'file' ? readStored(config, spec, file) : undefined;
+      stored.set(spec.name, found ?? (await readInBlocks(spec, file, kind, most)));
     });
   } else {
     const { weights } = await loadModel(modelPath);
@@ -52,6 +57,21 @@ export async function loadQuantizedBase(
     }
   }
   return new QuantizedBase(config, stored);
+}
+
+/**
+ * Reads a parameter as the file holds it. Only rows of embedding tables are read later, so these
+ * stay in the format of the file, unless the head multiplies by their blocks. Undefined for a
+ * parameter that is read as float32 numbers.
+ */
+function readStored(
+  config: ModelConfig,
+  { name }: ParameterSpec,
+  file: WeightFile,
+): StoredParameter | undefined {
+  const levels = isLookup(name) && name !== headName(config) ? undefined : file.readLevels?.(name);
+  if (levels) return levels;
+  return isLookup(name) ? file.load?.(name) : undefined;
 }
 
 /** Reads a parameter and rounds it as {@link inBlocks} does: large matrices some rows at a time. */

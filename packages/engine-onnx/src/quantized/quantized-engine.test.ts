@@ -205,11 +205,16 @@ describe.each(models)('$name', (model) => {
   });
 });
 
-test.each(['lfm2', 'qwen3_5_text', 'gemma4_text'])(
-  'a model of %s samples what it scores, and learns',
-  async (name) => {
-    const modelPath = new URL(`../../test/fixtures/${name}/`, import.meta.url).pathname;
-    const engine = await open({ modelPath });
+test.each([
+  ['lfm2/', 'int8'],
+  ['qwen3_5_text/', 'int8'],
+  ['gemma4_text/', 'int8'],
+  ['gemma4_text/model.gguf', 'file'],
+] as const)(
+  'a model of %s in %s samples what it scores, and learns',
+  async (name, quantization) => {
+    const modelPath = new URL(`../../test/fixtures/${name}`, import.meta.url).pathname;
+    const engine = await open({ modelPath, quantization });
     const losses = [];
     for (let step = 0; step < 20; step++) {
       await adopt(engine, step);

@@ -6,7 +6,12 @@ import { basename, join } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core';
 import { repeatedKey } from '@trinity-rft/core/support';
-import { isGguf, openGgufModel, type TensorLevels } from '@trinity-rft/chat/gguf';
+import {
+  isGguf,
+  openGgufModel,
+  type StoredTensor,
+  type TensorLevels,
+} from '@trinity-rft/chat/gguf';
 import { z } from 'zod';
 
 import { adapterFolder, readBaseRecord } from './base-record.js';
@@ -28,6 +33,11 @@ export interface WeightFile {
    * safetensors.
    */
   readLevels?(name: string): TensorLevels | undefined;
+  /**
+   * Reads a tensor into memory in the format of the file, if it is smaller there than in float32.
+   * Absent for safetensors.
+   */
+  load?(name: string): StoredTensor | undefined;
 }
 
 export const singleWeightFile = 'model.safetensors';
@@ -151,6 +161,7 @@ function openGgufWeights(path: string): WeightFiles {
     tensors,
     read: async (name, into, start) => tensors.get(name)?.read(into, start),
     readLevels: (name) => tensors.get(name)?.readLevels(),
+    load: (name) => tensors.get(name)?.load(),
   };
   return {
     tensors: new Map([...tensors.keys()].map((name) => [name, file])),
