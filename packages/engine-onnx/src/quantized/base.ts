@@ -1,5 +1,5 @@
 /** The frozen weights of a model whose matrices are block-quantised to integers. */
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 
 import { InvariantError } from '@trinity-rft/core';
 import type { StoredTensor } from '@trinity-rft/chat/gguf';
@@ -15,6 +15,7 @@ import {
 import { blockShapes, blocksOf, type BlockFormat } from '../onnx/ops/blocks.js';
 import type { Feeds } from '../runtime/graph-runtime.js';
 import { floats } from '../runtime/host-arrays.js';
+import { rowParts } from '../storage/open-weights.js';
 import type { BlockWeights } from '../train/trainable.js';
 import type { Quantized } from './quantize.js';
 
@@ -102,15 +103,17 @@ export class QuantizedBase implements BlockWeights {
   /** Returns the SHA-256 of all blocks and numbers, whether they are stored as such or decoded. */
   digest(): string {
     const hash = createHash('sha256');
-    for (const spec of parameterSpecs(this.config)) {
-      const stored = this.of(spec);
-      const { bits = 0, length = 0 } = formatOf(stored) ?? {};
-      hash.update(`${spec.name} ${bits} ${length}\n`);
-      const arrays = isTensor(stored) ? decodedArrays(spec, stored) : arraysOf(stored);
-      for (const array of arrays) addToHash(hash, array);
-    }
+    for (const spec of parameterSpecs(this.config)) addStored(hash, spec, this.of(spec));
     return hash.digest('hex');
   }
+}
+
+/** Adds a parameter to the hash of {@link QuantizedBase.digest}. */
+export function addStored(hash: Hash, spec: ParameterSpec, stored: StoredParameter): void {
+  const { bits = 0, length = 0 } = formatOf(stored) ?? {};
+  hash.update(`${spec.name} ${bits} ${length}\n`);
+  const arrays = isTensor(stored) ? decodedArrays(spec, stored) : arraysOf(stored);
+  for (const array of arrays) addToHash(hash, array);
 }
 
 export const isBlocks = (stored: StoredParameter): stored is StoredBlocks => 'integers' in stored;
@@ -123,22 +126,12 @@ function formatOf(stored: StoredParameter): BlockFormat | undefined {
   return isTensor(stored) ? stored.levels : undefined;
 }
 
-/** Approximate number of elements that are decoded at once. */
-const pieceLength = 2 ** 20;
-
-/** Yields the parts of a matrix that are decoded at once: some rows each. */
-function* partsOf({ shape: [rows = 1, width = 1] }: ParameterSpec) {
-  const step = Math.max(1, Math.floor(pieceLength / width));
-  for (let row = 0; row < rows; row += step)
-    yield { start: row * width, count: Math.min(step, rows - row) * width };
-}
-
 /** Yields the float32 numbers of a tensor of floating point numbers, some rows at a time. */
 export function* decodedNumbers(
   spec: ParameterSpec,
   stored: StoredTensor,
 ): Generator<Float32Array> {
-  for (const { start, count } of partsOf(spec)) {
+  for (const { start, count } of rowParts(spec.shape)) {
     const numbers = new Float32Array(count);
     stored.read(numbers, start);
     yield numbers;
@@ -149,9 +142,10 @@ export function* decodedNumbers(
 function* decodedArrays(spec: ParameterSpec, stored: StoredTensor) {
   const { levels } = stored;
   if (!levels) return yield* decodedNumbers(spec, stored);
-  for (const part of partsOf(spec)) yield levels.readIntegers(part);
-  for (const part of partsOf(spec)) yield levels.readScales(part).scales;
-  if (levels.hasOffsets) for (const part of partsOf(spec)) yield levels.readScales(part).offsets!;
+  for (const part of rowParts(spec.shape)) yield levels.readIntegers(part);
+  for (const part of rowParts(spec.shape)) yield levels.readScales(part).scales;
+  if (levels.hasOffsets)
+    for (const part of rowParts(spec.shape)) yield levels.readScales(part).offsets!;
 }
 
 const arraysOf = (stored: StoredBlocks | Float32Array): readonly (Float32Array | Uint8Array)[] =>

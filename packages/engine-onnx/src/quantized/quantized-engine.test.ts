@@ -395,6 +395,17 @@ describe.each(models.filter(({ name }) => name === 'int8' || name === 'Q4_K_M'))
           data: await merged.read(name),
         })),
       );
+      for (const { name, shape, data } of tensors) {
+        const most = name.includes('_proj') ? data.length : Math.max(200, shape[1] ?? 1);
+        const found = new Float32Array(data.length);
+        let at = 0;
+        for await (const part of merged.readParts(name, 200)) {
+          expect(part.length).toBeLessThanOrEqual(most);
+          found.set(part, at);
+          at += part.length;
+        }
+        expect(found).toEqual(data);
+      }
       await merged.close();
       const file = join(folder('numbers'), 'model.safetensors');
       await rm(join(folder('numbers'), 'lora_adapter'), { recursive: true });

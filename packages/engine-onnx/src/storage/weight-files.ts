@@ -6,12 +6,7 @@ import { basename, join } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core';
 import { repeatedKey } from '@trinity-rft/core/support';
-import {
-  isGguf,
-  openGgufModel,
-  type StoredTensor,
-  type TensorLevels,
-} from '@trinity-rft/chat/gguf';
+import { isGguf, openGgufModel, type FileTensor, type TensorLevels } from '@trinity-rft/chat/gguf';
 import { z } from 'zod';
 
 import { adapterFolder, readBaseRecord } from './base-record.js';
@@ -34,10 +29,10 @@ export interface WeightFile {
    */
   readLevels?(name: string): TensorLevels | undefined;
   /**
-   * Reads a tensor into memory in the format of the file, if it is smaller there than in float32.
-   * Absent for safetensors.
+   * Returns a tensor in the format of the file, if it is smaller there than in float32. Absent for
+   * safetensors.
    */
-  load?(name: string): StoredTensor | undefined;
+  stored?(name: string): FileTensor | undefined;
 }
 
 export const singleWeightFile = 'model.safetensors';
@@ -161,7 +156,7 @@ function openGgufWeights(path: string): WeightFiles {
     tensors,
     read: async (name, into, start) => tensors.get(name)?.read(into, start),
     readLevels: (name) => tensors.get(name)?.readLevels(),
-    load: (name) => tensors.get(name)?.load(),
+    stored: (name) => tensors.get(name)?.stored(),
   };
   return {
     tensors: new Map([...tensors.keys()].map((name) => [name, file])),

@@ -45,10 +45,10 @@ export interface GgufFile {
    */
   readLevels(name: string, part?: ElementRange): TensorLevels | undefined;
   /**
-   * Reads a tensor into memory without decoding it.
+   * Returns a tensor that is read from the file, until the file is closed.
    * @throws CheckpointError as {@link read}
    */
-  load(name: string): StoredTensor;
+  stored(name: string): FileTensor;
   close(): void;
 }
 
@@ -58,7 +58,7 @@ export interface ElementRange {
   readonly count: number;
 }
 
-/** A tensor in memory, in the format of its file. Rows are decoded when they are read. */
+/** A tensor in the format of its file. Rows are decoded when they are read. */
 export interface StoredTensor {
   /** Size in bytes. */
   readonly byteLength: number;
@@ -69,6 +69,12 @@ export interface StoredTensor {
   read(into: Float32Array, start: number): void;
   /** @default the tensor holds floating point numbers */
   readonly levels?: StoredLevels;
+}
+
+/** A tensor of a file that is open. */
+export interface FileTensor extends StoredTensor {
+  /** Copies the tensor into memory, in the same format. */
+  load(): StoredTensor;
 }
 
 /** The blocks of a quantised tensor. */
@@ -124,7 +130,10 @@ export function openGguf(path: string): GgufFile {
         });
         return { ...levelsFormat(levels), integers, ...scales };
       },
-      load: (name) => loaded(opened(path, file, placed.get(name), name)),
+      stored: (name) => {
+        const tensor = opened(path, file, placed.get(name), name);
+        return { ...storedTensor(tensor), load: () => storedTensor(loaded(tensor)) };
+      },
       close: () => closeSync(file),
     };
   } catch (error) {
@@ -210,7 +219,7 @@ function opened(
     pieces: function* ({ start, count }) {
       const [from, bytes] = [begin + bytesOf(format, start), bytesOf(format, count)];
       const whole = Math.floor(chunkBytes / format.blockBytes) * format.blockBytes;
-      const chunk = Buffer.alloc(Math.min(whole, bytes));
+      const chunk = Buffer.allocUnsafe(Math.min(whole, bytes));
       for (let at = 0; at < bytes; at += chunk.length)
         yield readFully(path, file, from + at, chunk.subarray(0, bytes - at));
     },
@@ -230,10 +239,15 @@ function eachBlock(
 }
 
 function decode(format: TensorType, pieces: Iterable<Uint8Array>, into: Float32Array): void {
-  eachBlock(format, pieces, (bytes, from, at) => format.decode(bytes, from, into, at));
+  let at = 0;
+  for (const piece of pieces) {
+    format.decode(piece, into, at);
+    at += (piece.length / format.blockBytes) * format.blockLength;
+  }
 }
 
-function loaded({ format, elements, pieces }: OpenedTensor): StoredTensor {
+/** Copies the bytes of a tensor into memory. */
+function loaded({ format, elements, pieces }: OpenedTensor): OpenedTensor {
   const bytes = new Uint8Array(bytesOf(format, elements));
   let end = 0;
   for (const piece of pieces({ start: 0, count: elements })) {
@@ -244,30 +258,37 @@ function loaded({ format, elements, pieces }: OpenedTensor): StoredTensor {
     const from = bytesOf(format, start);
     return [bytes.subarray(from, from + bytesOf(format, count))];
   };
+  return { format, elements, pieces: own };
+}
+
+function storedTensor({ format, elements, pieces }: OpenedTensor): StoredTensor {
+  const { levels } = format;
   return {
-    byteLength: bytes.length,
-    read: (into, start) => decode(format, own({ start, count: into.length }), into),
-    ...(format.levels && { levels: storedLevels({ ...format, levels: format.levels }, own) }),
+    byteLength: bytesOf(format, elements),
+    read: (into, start) => decode(format, pieces({ start, count: into.length }), into),
+    ...(levels && { levels: storedLevels({ ...format, levels }, pieces) }),
   };
 }
 
 function storedLevels(
   format: TensorType & Required<Pick<TensorType, 'levels'>>,
-  own: (part: ElementRange) => readonly Uint8Array[],
+  pieces: OpenedTensor['pieces'],
 ): StoredLevels {
   const { levels } = format;
   return {
     ...levelsFormat(levels),
     readIntegers: (part) => {
       const integers = emptyIntegers(levels, part.count);
-      eachBlock(format, own(part), (bytes, from, at) =>
+      eachBlock(format, pieces(part), (bytes, from, at) =>
         putIntegers(format, bytes, from, integers, at),
       );
       return integers;
     },
     readScales: (part) => {
       const scales = emptyScales(levels, part.count);
-      eachBlock(format, own(part), (bytes, from, at) => putScales(format, bytes, from, scales, at));
+      eachBlock(format, pieces(part), (bytes, from, at) =>
+        putScales(format, bytes, from, scales, at),
+      );
       return scales;
     },
   };

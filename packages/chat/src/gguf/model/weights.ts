@@ -1,6 +1,6 @@
 /** The tensors of a GGUF file, with the names, values and order that Hugging Face uses. */
 import { unsupported } from '../file/failure.js';
-import type { GgufFile, GgufTensor, StoredTensor } from '../file/gguf-file.js';
+import type { FileTensor, GgufFile, GgufTensor } from '../file/gguf-file.js';
 import type { TensorLevels } from '../quantization/levels.js';
 import { architectureOf, type GgufArchitecture } from './architecture.js';
 import { describe } from './keys.js';
@@ -30,10 +30,10 @@ export interface WeightTensor {
    */
   readLevels(): TensorLevels | undefined;
   /**
-   * Reads the tensor into memory in the format of the file, in which it is smaller than in float32.
-   * Undefined for an F32 tensor, and for one whose values or order differ from those of the file.
+   * Returns the tensor in the format of the file, in which it is smaller than in float32. Undefined
+   * for an F32 tensor, and for one whose values or order differ from those of the file.
    */
-  load(): StoredTensor | undefined;
+  stored(): FileTensor | undefined;
 }
 
 const inverse = (names: Readonly<Record<string, string>>): ReadonlyMap<string, string> =>
@@ -106,7 +106,7 @@ function expertsOf(
       shape,
       read: (into, from = 0) => file.read(tensor.name, into, start + from),
       readLevels: () => file.readLevels(tensor.name, { start, count }),
-      load: () => undefined,
+      stored: () => undefined,
     };
     return [hfName(parsed, expertPart(expert, matrix)), weight] as const;
   });
@@ -155,6 +155,6 @@ function arranged(
         ...(offsets && { offsets: own(offsets) }),
       };
     },
-    load: () => (order || fromFile || type === 'F32' ? undefined : file.load(name)),
+    stored: () => (order || fromFile || type === 'F32' ? undefined : file.stored(name)),
   };
 }
