@@ -22,11 +22,13 @@ export async function openCriticFolder(directory: string): Promise<ModelFolder> 
 
 /**
  * Returns the text of a critic's `config.json`. Sets the class, a single label and a dropout of 0,
- * because transformers' default is 0.1. All other settings are unchanged.
+ * because transformers' default is 0.1. All other settings are unchanged. The class is that of the
+ * body where transformers has no token classification of the family: it reads all but the head.
  */
 export function criticConfigText(configText: string, family: ModelFamily): string {
+  const { className, bodyClass = `${className}ForTokenClassification` } = families[family];
   const keys = {
-    architectures: `["${families[family].className}ForTokenClassification"]`,
+    architectures: `["${bodyClass}"]`,
     id2label: '{ "0": "LABEL_0" }',
     label2id: '{ "LABEL_0": 0 }',
     classifier_dropout: '0.0',
