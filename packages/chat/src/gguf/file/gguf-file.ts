@@ -26,6 +26,10 @@ export interface GgufTensor {
   readonly type: string;
   /** True if the tensor is stored as integers with scales. */
   readonly isQuantized: boolean;
+  /** Size in the file. */
+  readonly byteLength: number;
+  /** Format of the blocks that {@link GgufFile.readLevels} returns. @default no blocks */
+  readonly levels?: LevelsFormat;
 }
 
 export interface GgufFile {
@@ -172,10 +176,20 @@ function place(path: string, entry: TensorEntry, dataStart: number, size: number
       `tensor ${name} of shape [${shape.join(', ')}] is not made of whole blocks of ${format.name}`,
     );
   const begin = dataStart + offset;
-  const end = begin + (elements / format.blockLength) * format.blockBytes;
+  const byteLength = bytesOf(format, elements);
+  const end = begin + byteLength;
   if (end > size) throw broken(path, `tensor ${name} ends at byte ${end} of ${size}`);
-  const isQuantized = format.levels !== undefined;
-  return { name, shape, type: format.name, isQuantized, format, begin, end };
+  return {
+    name,
+    shape,
+    type: format.name,
+    isQuantized: format.levels !== undefined,
+    byteLength,
+    ...(format.levels && { levels: levelsFormat(format.levels) }),
+    format,
+    begin,
+    end,
+  };
 }
 
 /**
