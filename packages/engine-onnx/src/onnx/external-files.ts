@@ -11,7 +11,7 @@ import type { ExternalBytes } from './graph/record.js';
 export type Place = (bytes: Uint8Array | BytesInPieces) => Promise<Uint8Array | ExternalBytes>;
 
 /** Bytes that are made piece by piece while they are stored. */
-export interface BytesInPieces {
+interface BytesInPieces {
   /** Number of bytes of all pieces. */
   readonly length: number;
   readonly pieces: Iterable<Uint8Array>;

@@ -57,7 +57,7 @@ export interface GgufFile {
 }
 
 /** Adjacent elements of a tensor: whole rows. */
-export interface ElementRange {
+interface ElementRange {
   readonly start: number;
   readonly count: number;
 }
@@ -82,7 +82,7 @@ export interface FileTensor extends StoredTensor {
 }
 
 /** The blocks of a quantised tensor. */
-export interface StoredLevels extends LevelsFormat {
+interface StoredLevels extends LevelsFormat {
   readIntegers(part: ElementRange): Uint8Array;
   readScales(part: ElementRange): TensorScales;
 }

@@ -75,16 +75,17 @@ export function putIntegers(
 
 /** Writes the scales and offsets of a block, as {@link putIntegers} does. */
 export function putScales(
-  { blockLength, levels: { centre, run, scale, offset } }: QuantizedType,
+  { blockLength, levels }: QuantizedType,
   bytes: Uint8Array,
   from: number,
   { scales, offsets }: TensorScales,
   at: number,
 ): void {
+  const { centre, run, offset } = levels;
   for (let k = 0; k * run < blockLength; k++) {
     const block = at / run + k;
-    const factor = (scales[block] = scale(bytes, from, k));
+    const scale = (scales[block] = levels.scale(bytes, from, k));
     // The stored integers count from the centre: s q + m = s (q - centre) + (m + s centre).
-    if (offsets && offset) offsets[block] = offset(bytes, from, k) + factor * centre;
+    if (offsets && offset) offsets[block] = offset(bytes, from, k) + scale * centre;
   }
 }
