@@ -6,6 +6,7 @@ import { countParameters } from '../src/plan/memory.js';
 import { planSteps } from '../src/plan/steps.js';
 import { planTime } from '../src/plan/time.js';
 import { diskAt } from '../src/resolve/base/disk.js';
+import { writeGemma4File } from './quantized-file.js';
 import { createWorkspace, engines, modelShape, parse, yaml } from './workspace.js';
 
 const cwd = createWorkspace();
@@ -204,9 +205,29 @@ describe('a plan', () => {
     for (const [i, bytes] of [1.125, 0.625].entries())
       expect(rounded[i]).toMatchObject({
         weights: expect.closeTo((once * bytes) / 4 + adapter, 9) as number,
-        copies: expect.closeTo((once * bytes) / 4 + 2 * adapter, 9) as number,
+        // The runtime packs a scale and a sum per block of 32.
+        copies: expect.closeTo((once * (bytes + 1 / 8)) / 4 + 2 * adapter, 9) as number,
         gradients: adapter,
       });
+  });
+
+  it('counts the tables of a GGUF file as they are stored, and other weights as they are loaded', async () => {
+    await writeGemma4File(join(cwd, 'gemma4.gguf'));
+    const keys = 'max_model_len: 64\n  lora_configs: [{lora_rank: 4}]';
+    const ofFile = text.replace('./tiny', './gemma4.gguf').replace('max_model_len: 64', keys);
+    const memory = planConfig(parse(cwd, ofFile).config).stages[0]?.memory;
+    const adapter = memory?.gradients ?? 0;
+    const [D, L, V] = [32, 2, 28];
+    const table = V * L * D * (34 / 32);
+    const matrices = V * D + L * (4 * D * D + 3 * D * 2 * D + 2 * D * D);
+    const numbers = L * D * D + 2 * D + L * (7 * D + 1) + D / 2;
+    expect(memory?.weights).toBeCloseTo(
+      (table + 1.125 * matrices + 4 * numbers) / 2 ** 20 + adapter,
+      9,
+    );
+    expect(memory?.copies).toBeCloseTo((1.25 * matrices + 4 * numbers) / 2 ** 20 + 2 * adapter, 9);
+    const layer = (memory?.parameters ?? 0) - V * L * D;
+    expect(memory?.activations).toBeGreaterThan((2 * 4 * layer) / L / 2 ** 20);
   });
 
   it('counts one engine for each folder of auxiliary models', () => {
@@ -353,7 +374,8 @@ describe('a plan', () => {
     // As transformers counts them: 4,628,569,379 with all norms.
     expect(Math.abs((memory?.parameters ?? 0) / 4_628_569_379 - 1)).toBeLessThan(1e-4);
     const table = 262_144 * 35 * 256;
-    const packed = (((memory?.parameters ?? 0) - table) * 0.625) / 2 ** 20;
+    // The runtime packs a scale and a sum per block of 32.
+    const packed = (((memory?.parameters ?? 0) - table) * 0.75) / 2 ** 20;
     expect(memory?.copies).toBeCloseTo(packed + 2 * (memory?.gradients ?? 0), 6);
     expect(memory?.gradients).toBeCloseTo((4 * (15 * 1536 + 12 * 256 + 3 * 512)) / 2 ** 20, 6);
     // 64 rollouts of 64 tokens: keys and values of 12 layers with windows and 3 without.

@@ -1,4 +1,10 @@
-export { openGguf, type GgufFile, type GgufTensor } from './file/gguf-file.js';
+export {
+  openGguf,
+  type GgufFile,
+  type GgufTensor,
+  type FileTensor,
+  type StoredTensor,
+} from './file/gguf-file.js';
 export type { GgufValue, Metadata } from './file/header.js';
 export type { TypedValue } from './file/typed-value.js';
 export { writeGguf, type GgufContent, type TensorToWrite } from './file/write-file.js';

@@ -30,10 +30,9 @@ function encode(type: EncodedType, values: Float32Array): Buffer {
 }
 
 function decode(type: EncodedType, bytes: Uint8Array): Float32Array {
-  const { blockLength, blockBytes, decode: one } = encoderOf(type);
-  const values = new Float32Array((bytes.length / blockBytes) * blockLength);
-  for (let i = 0; i < bytes.length / blockBytes; i++)
-    one(bytes, i * blockBytes, values, i * blockLength);
+  const encoder = encoderOf(type);
+  const values = new Float32Array((bytes.length / encoder.blockBytes) * encoder.blockLength);
+  encoder.decode(bytes, values, 0);
   return values;
 }
 

@@ -1,5 +1,5 @@
 /** Models and adapters as GGUF files, and settings that GGUF cannot express. */
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
@@ -8,7 +8,11 @@ import { openGguf } from '../../src/gguf/file/gguf-file.js';
 import { openGgufModel } from '../../src/gguf/gguf-model.js';
 import { readSavedConfig } from '../../src/gguf/save/config.js';
 import { saveGgufAdapter } from '../../src/gguf/save/save-adapter.js';
-import { saveGgufModel, type SaveGgufModelOptions } from '../../src/gguf/save/save-model.js';
+import {
+  saveGgufModel,
+  type SaveGgufModelOptions,
+  type WeightSource,
+} from '../../src/gguf/save/save-model.js';
 import { preTokenizers } from '../../src/gguf/tokenizer/pre-tokenizers.js';
 import { buildCharTokenizer } from '../../src/tokenizer/char-tokenizer.js';
 import type { TokenizerFiles } from '../../src/tokenizer/files.js';
@@ -103,6 +107,31 @@ describe('a model that is written', () => {
       expect(read).toEqual({ ...scaled, factor: expect.closeTo(found, 4) as number });
     },
   );
+
+  it('is read in parts, except for tensors whose rows are reordered', async () => {
+    const weights = randomWeights(shapes);
+    await saveGgufModel({ config, tokenizer, weights, target, type: 'Q8_0' });
+    const whole = readFileSync(target);
+    const read: string[] = [];
+    const inParts: WeightSource = {
+      ...weights,
+      read: (name) => (read.push(name), weights.read(name)),
+      readParts: async function* (name) {
+        const numbers = await weights.read(name);
+        const length = 3 * (shapes.get(name)?.[1] ?? 1);
+        const part = new Float32Array(length);
+        for (let at = 0; at < numbers.length; at += length) {
+          const rest = numbers.subarray(at, at + length);
+          part.set(rest);
+          yield part.subarray(0, rest.length);
+        }
+      },
+    };
+    await saveGgufModel({ config, tokenizer, weights: inParts, target, type: 'Q8_0' });
+    expect(readFileSync(target)).toEqual(whole);
+    const reordered = [...shapes.keys()].filter((name) => /[qk]_proj/.test(name));
+    expect(read.toSorted()).toEqual(reordered.toSorted());
+  });
 
   it('says what it is', async () => {
     await saveGgufModel({

@@ -15,14 +15,16 @@ import type { LoraConfig, StageConfig } from '../resolve/base/resolved.js';
 import { rowsPerBatch } from './steps.js';
 import { runsRemotely } from './tinker-server.js';
 
-/** Memory plan for the embedded engine. Sizes are in MiB, except `parameters`. */
+/**
+ * Memory plan for the embedded engine, at the peak of a run. Sizes are in MiB, except `parameters`.
+ */
 export interface MemoryPlan {
   /** Number of parameters of the model. */
   readonly parameters: number;
   readonly weights: number;
   /**
-   * Additional copies of the weights, such as those published for sampling and the frozen
-   * reference.
+   * Additional copies of the weights: those published for sampling and the frozen reference, or the
+   * quantised weights as the runtime packs them.
    */
   readonly copies: number;
   readonly gradients: number;
@@ -69,7 +71,7 @@ export function planMemory(stage: StageConfig, disk: Disk): MemoryPlan | undefin
     budget: model.memoryBudgetMb ?? engineBudget,
     base: (parameters * float) / mebibyte,
     adapter: model.lora && (adapterParameters(model.lora, shape) * float) / mebibyte,
-    quantized: quantizedSize(stage, disk, parameters),
+    quantized: quantizedSizes(stage, disk, shape),
   };
   const parts = runsRemotely(stage)
     ? besideServers(stage, disk, sizes)
@@ -84,12 +86,56 @@ export function planMemory(stage: StageConfig, disk: Disk): MemoryPlan | undefin
  */
 const bytesPerWeight = { int8: 1 + float / 32, int4: (1 + float / 16) / 2 } as const;
 
-function quantizedSize({ model }: StageConfig, disk: Disk, parameters: number): number | undefined {
+/** Sizes of quantised weights, in MiB. */
+interface QuantizedSizes {
+  /** The weights as they are stored in memory. */
+  readonly stored: number;
+  /**
+   * The weights as the runtime packs them, with one more float per block. Leaves out tables of
+   * which only rows are looked up.
+   */
+  readonly packed: number;
+}
+
+function quantizedSizes(
+  { model }: StageConfig,
+  disk: Disk,
+  shape: ModelShape,
+): QuantizedSizes | undefined {
   const { quantization: kind, continued } = model.base;
   if (kind === undefined) return undefined;
-  const file = continued?.modelPath ?? model.modelPath;
-  const bytes = kind === 'file' ? (disk.size(file) ?? 0) : parameters * bytesPerWeight[kind];
-  return bytes / mebibyte;
+  if (kind === 'file') return sizesOfFile(disk, continued?.modelPath ?? model.modelPath);
+  const all = countParameters(shape);
+  const perBlock = bytesPerWeight[kind] + float / 32;
+  return {
+    stored: (all * bytesPerWeight[kind]) / mebibyte,
+    packed: ((all - lookupParameters(shape)) * perBlock) / mebibyte,
+  };
+}
+
+/** Matches tensors of image and audio encoders, which are not loaded. */
+const encoderTensor = /^(v|a|mm)\./;
+
+/**
+ * Returns the sizes of the weights of a GGUF file. Embedding tables stay in the format of the file,
+ * unless they are the head and quantised. Other floating point numbers become float32.
+ */
+function sizesOfFile(disk: Disk, file: string): QuantizedSizes {
+  const tensors = disk.ggufTensors(file).filter(({ name }) => !encoderTensor.test(name));
+  const hasOwnHead = tensors.some(({ name }) => name === 'output.weight');
+  let [stored, packed] = [0, 0];
+  for (const { name, shape, byteLength, levels } of tensors) {
+    const count = shape.reduce((product, n) => product * n, 1);
+    const isHead = name === 'token_embd.weight' && !hasOwnHead;
+    const isTable = name === 'token_embd.weight' || name === 'per_layer_token_embd.weight';
+    const blocks = levels ? count / levels.length : 0;
+    const whole = levels
+      ? (count * levels.bits) / 8 + float * blocks * (levels.hasOffsets ? 2 : 1)
+      : float * count;
+    stored += isTable && !(isHead && levels) ? byteLength : whole;
+    packed += isTable && !isHead ? 0 : whole + float * blocks;
+  }
+  return { stored: stored / mebibyte, packed: packed / mebibyte };
 }
 
 type MemoryParts = Omit<MemoryPlan, 'parameters' | 'total'>;
@@ -100,13 +146,10 @@ function partsHere(stage: StageConfig, disk: Disk, sizes: Sizes): MemoryParts {
   const { model, mode } = stage;
   const { base, adapter = 0, quantized } = sizes;
   return {
-    weights: (quantized ?? base) + adapter,
+    weights: (quantized?.stored ?? base) + adapter,
     ...(mode === 'bench' ? none : trainingParts(stage, disk, sizes)),
-    // Gradients read the stored integers. The runtime packs another copy of these integers, except
-    // those of the table that is only looked up.
-    ...(quantized !== undefined && {
-      copies: quantized * (1 - tableShare(sizes.shape)) + 2 * adapter,
-    }),
+    // Gradients read the stored integers, and scores those that the runtime packs.
+    ...(quantized && { copies: quantized.packed + 2 * adapter }),
     keyValueCache: mode === 'train' ? 0 : cacheSize(stage, model.maxModelLen, sizes),
     auxiliary: mode === 'train' ? 0 : auxiliary(stage, disk, sizes.budget),
   };
@@ -137,8 +180,8 @@ interface Sizes {
   readonly base: number;
   /** Size of the adapter's weights, in MiB; undefined if there is no adapter. */
   readonly adapter: number | undefined;
-  /** Size of the quantised weights, in MiB; undefined if the weights are not quantised. */
-  readonly quantized: number | undefined;
+  /** Undefined if the weights are not quantised. */
+  readonly quantized: QuantizedSizes | undefined;
 }
 
 function trainingParts(
@@ -298,7 +341,9 @@ export const tableParameters = ({ layers, layerInputs }: ModelShape): number =>
 const layerInputParameters = (shape: ModelShape): number =>
   tableParameters(shape) + 3 * shape.layers * shape.hiddenSize * (shape.layerInputs?.size ?? 0);
 
-const tableShare = (shape: ModelShape): number => tableParameters(shape) / countParameters(shape);
+/** Returns the number of elements of tables of which only rows are looked up. */
+const lookupParameters = (shape: ModelShape): number =>
+  tableParameters(shape) + (shape.tiedEmbeddings ? 0 : shape.vocabSize * shape.hiddenSize);
 
 /**
  * Returns the width of the query projection's output, as a multiple of the combined width of all
@@ -334,10 +379,12 @@ function microBatch(stage: StageConfig, { shape, budget }: Sizes) {
  */
 function activations(stage: StageConfig, sizes: Sizes): number {
   const { row, all, within } = microBatch(stage, sizes);
-  // A quantised model is trained layer by layer, with the weights of one layer as floats.
-  if (sizes.quantized !== undefined) {
-    const { shape, base } = sizes;
-    return within + (base * (1 - tableShare(shape))) / shape.layers;
+  // A quantised model is trained layer by layer, with the weights of one layer as floats, which
+  // exist twice while integers are converted.
+  if (sizes.quantized) {
+    const { shape } = sizes;
+    const layer = (countParameters(shape) - lookupParameters(shape)) / shape.layers;
+    return within + (2 * layer * float) / mebibyte;
   }
   if (stage.model.memoryBudgetMb !== undefined || all <= sizes.budget) return within;
   const returned = 2 * (sizes.adapter ?? sizes.base);

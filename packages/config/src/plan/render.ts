@@ -147,7 +147,12 @@ function memoryRows({ runsRemotely, memory }: StagePlan): readonly Row[] {
   ];
   const shown = parts.flatMap(([name, size]) => (size > 0 ? [`${name} ${mebibytes(size)}`] : []));
   const parameters = `${(memory.parameters / 1e6).toFixed(1)} M parameters`;
-  return [['memory', `about ${mebibytes(memory.total)} for ${parameters}: ${shown.join(', ')}`]];
+  return [
+    [
+      'memory',
+      `about ${mebibytes(memory.total)} at the peak for ${parameters}: ${shown.join(', ')}`,
+    ],
+  ];
 }
 
 const verdicts = {

@@ -70,6 +70,22 @@ describe('a language model as a critic', () => {
     },
   );
 
+  // As in transformers 5.24, where no other class of these families reads the body.
+  it.each([
+    ['gemma2', 'Gemma2ForTokenClassification'],
+    ['gemma3_text', 'Gemma3TextModel'],
+    ['gemma4_text', 'Gemma4TextModel'],
+    ['olmo2', 'Olmo2Model'],
+    ['olmo3', 'Olmo3Model'],
+    ['lfm2', 'Lfm2Model'],
+    ['qwen3_5_text', 'Qwen3_5TextModel'],
+    ['granite', 'GraniteModel'],
+    ['granitemoehybrid', 'GraniteMoeHybridModel'],
+  ])('names a class that transformers has: %s', async (family, name) => {
+    const { configText } = await openCriticFolder(fixture(family));
+    expect(JSON.parse(configText)).toMatchObject({ architectures: [name] });
+  });
+
   it('opens as a language model no more', async () => {
     const critic = await openCriticFolder(fixture('qwen3'));
     await saveModelFolder(folder, critic, critic.weights);

@@ -23,10 +23,13 @@ export async function openCriticFolder(directory: string): Promise<ModelFolder> 
 /**
  * Returns the text of a critic's `config.json`. Sets the architecture, a single label, and a
  * classifier dropout of 0, because transformers' default is 0.1. Keeps all other settings.
+ * If transformers has no token classification for the family, the architecture is the body's class,
+ * with which transformers reads all weights but the head.
  */
 export function criticConfigText(configText: string, family: ModelFamily): string {
+  const { className, bodyClass = `${className}ForTokenClassification` } = families[family];
   const keys = {
-    architectures: `["${families[family].className}ForTokenClassification"]`,
+    architectures: `["${bodyClass}"]`,
     id2label: '{ "0": "LABEL_0" }',
     label2id: '{ "LABEL_0": 0 }',
     classifier_dropout: '0.0',

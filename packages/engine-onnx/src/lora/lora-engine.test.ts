@@ -285,8 +285,15 @@ describe('a checkpoint', () => {
     expect(await logprobsOf(await open({ modelPath: alone }))).toEqual(await logprobsOf(merged));
     await checkModel({ modelPath: alone });
     const [read, written] = [await openMergedWeights(alone), await openWeights(whole)];
-    for (const name of written.tensors.keys())
+    const counts = new Map<string, number>();
+    for (const name of written.tensors.keys()) {
       expect(await read.read(name)).toEqual(await written.read(name));
+      const parts: (readonly number[])[] = [];
+      for await (const part of read.readParts(name, 100)) parts.push([...part]);
+      expect(parts.flat()).toEqual([...(await written.read(name))]);
+      counts.set(name, parts.length);
+    }
+    expect(counts.get('model.embed_tokens.weight')).toBeGreaterThan(1);
     for (const weights of [read, written]) await weights.close();
     const converted = await convertModel({ from: alone, to: newFolder() });
     expect(converted.files).toEqual(['model.safetensors']);

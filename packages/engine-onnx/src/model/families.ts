@@ -18,6 +18,11 @@ export type WindowPattern =
 export interface Family {
   /** Prefix of the family's class names in transformers. */
   readonly className: string;
+  /**
+   * Class of the body in transformers, for a family without a class for token classification.
+   * @default the family has a class for token classification
+   */
+  readonly bodyClass?: string;
   /** Traits of every model of the family. */
   readonly traits?: Pick<
     ModelConfig,
@@ -124,10 +129,11 @@ export const families: Readonly<Record<ModelFamily, Family>> = {
     ropeTypes: { yarn: 'longrope', su: 'longrope' },
     windows: { layers: 'all' },
   },
-  olmo2: { ...olmo, className: 'Olmo2' },
+  olmo2: { ...olmo, className: 'Olmo2', bodyClass: 'Olmo2Model' },
   olmo3: {
     ...olmo,
     className: 'Olmo3',
+    bodyClass: 'Olmo3Model',
     windows: { layers: 'interleaved', localRope: true },
   },
   smollm3: {
@@ -146,6 +152,7 @@ export const families: Readonly<Record<ModelFamily, Family>> = {
   },
   gemma3_text: {
     className: 'Gemma3',
+    bodyClass: 'Gemma3TextModel',
     traits: { norms: 'around', normOffset: 1, qkNorm: true },
     attentionBias: 'key',
     scaledEmbeddings: true,
@@ -153,6 +160,7 @@ export const families: Readonly<Record<ModelFamily, Family>> = {
   },
   gemma4_text: {
     className: 'Gemma4',
+    bodyClass: 'Gemma4TextModel',
     traits: { norms: 'around', qkNorm: true, valueNorm: true, layerScalar: true },
     attentionBias: 'key',
     scaledEmbeddings: true,
@@ -169,6 +177,7 @@ export const families: Readonly<Record<ModelFamily, Family>> = {
   },
   lfm2: {
     className: 'Lfm2',
+    bodyClass: 'Lfm2Model',
     traits: { qkNorm: true },
     recurrent: 'conv',
     names: {
@@ -185,6 +194,7 @@ export const families: Readonly<Record<ModelFamily, Family>> = {
   },
   qwen3_5_text: {
     className: 'Qwen3_5',
+    bodyClass: 'Qwen3_5TextModel',
     traits: { qkNorm: true, normOffset: 1, gatedAttention: true },
     attentionBias: 'key',
     partialRotary: true,
@@ -193,11 +203,13 @@ export const families: Readonly<Record<ModelFamily, Family>> = {
   granite: {
     ...granite,
     className: 'Granite',
+    bodyClass: 'GraniteModel',
     mlpBias: true,
   },
   granitemoehybrid: {
     ...granite,
     className: 'GraniteMoeHybrid',
+    bodyClass: 'GraniteMoeHybridModel',
     traits: { fusedFeedForward: true },
     hybrid: true,
     names: {

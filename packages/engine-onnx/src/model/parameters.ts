@@ -53,6 +53,13 @@ export function headName(config: ModelConfig): string {
   return config.tieEmbeddings ? embeddingName : 'lm_head.weight';
 }
 
+/**
+ * Returns the parameters that every execution of a graph reads as a whole: all but embedding tables
+ * that are not the head.
+ */
+export const wholeParameters = (config: ModelConfig): readonly ParameterSpec[] =>
+  parameterSpecs(config).filter(({ name }) => !isLookup(name) || name === headName(config));
+
 export const finalNormName = (config: ModelConfig): string =>
   parameterName(config, 'model.norm.weight');
 

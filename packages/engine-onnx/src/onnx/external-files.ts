@@ -8,7 +8,14 @@ import type { ExternalBytes } from './graph/record.js';
  * Stores the bytes of a constant. Returns the bytes themselves if they belong in the model file,
  * otherwise their location in a file next to it.
  */
-export type Place = (bytes: Uint8Array) => Promise<Uint8Array | ExternalBytes>;
+export type Place = (bytes: Uint8Array | BytesInPieces) => Promise<Uint8Array | ExternalBytes>;
+
+/** Bytes that are made piece by piece while they are stored. */
+interface BytesInPieces {
+  /** Number of bytes of all pieces. */
+  readonly length: number;
+  readonly pieces: Iterable<Uint8Array>;
+}
 
 export interface WeightPlace {
   readonly put: Place;
@@ -37,16 +44,16 @@ export function weightPlace(options: {
     await handle?.close();
     handle = undefined;
   };
-  const outside = async (bytes: Uint8Array, limit: number) => {
-    if (handle === undefined || offset + bytes.length > limit) {
+  const outside = async ({ length, pieces }: BytesInPieces, limit: number) => {
+    if (handle === undefined || offset + length > limit) {
       await close();
       handle = await open(join(folder, nameOf(files)), 'w');
       files++;
       offset = 0;
     }
-    await handle.writeFile([bytes]);
-    const at = { location: nameOf(files - 1), offset, length: bytes.length };
-    offset += bytes.length;
+    await handle.writeFile(pieces);
+    const at = { location: nameOf(files - 1), offset, length };
+    offset += length;
     return at;
   };
   return {
@@ -54,7 +61,10 @@ export function weightPlace(options: {
       // Converting tensors never yields to the event loop, so an abort signal can only arrive here.
       await nextTurn();
       signal?.throwIfAborted();
-      return most === undefined ? bytes : outside(bytes, most);
+      const isWhole = bytes instanceof Uint8Array;
+      if (most !== undefined)
+        return outside(isWhole ? { length: bytes.length, pieces: [bytes] } : bytes, most);
+      return isWhole ? bytes : Buffer.concat([...bytes.pieces]);
     },
     count: () => files,
     close,

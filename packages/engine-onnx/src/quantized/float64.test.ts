@@ -21,7 +21,7 @@ import { adapterScale, adapterTargets, planAdapters, type AdapterTarget } from '
 import { parameterSpecs, type ParameterSpec } from '../model/parameters.js';
 import { readModelFiles } from '../storage/model-folder.js';
 import { OnnxTrainer } from '../train/trainer.js';
-import { isBlocks, readRow, type QuantizedBase, type StoredParameter } from './base.js';
+import { isBlocks, isTensor, readRow, type QuantizedBase, type StoredParameter } from './base.js';
 import { loadQuantizedBase } from './load.js';
 import { openQuantized } from './state.js';
 
@@ -34,6 +34,11 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 /** The numbers that the integers represent, with the part of the offsets separate. */
 function weightOf(stored: StoredParameter, [rows, columns = 1]: readonly number[]): Weight {
+  if (isTensor(stored)) {
+    const numbers = new Float32Array(rows! * columns);
+    stored.read(numbers, 0);
+    return { columns, numbers };
+  }
   if (!isBlocks(stored)) return { columns, numbers: stored };
   const all = (own: typeof stored): Float32Array => {
     const numbers = new Float32Array(rows! * columns);

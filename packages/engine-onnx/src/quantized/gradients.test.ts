@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { openGgufModel, tensorTypes, type StoredTensor } from '@trinity-rft/chat/gguf';
 import { createRandom } from '@trinity-rft/core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -12,16 +13,23 @@ import { difference, normals } from '../../test/support/numeric.js';
 import { Adapters } from '../lora/adapters.js';
 import { planAdapters } from '../lora/plan.js';
 import type { ModelConfig } from '../model/config.js';
-import { embeddingName, parameterCount, parameterSpecs } from '../model/parameters.js';
+import {
+  embeddingName,
+  parameterCount,
+  parameterSpecs,
+  perLayerNames,
+  type ParameterSpec,
+} from '../model/parameters.js';
 import { WeightBuffers } from '../model/weights.js';
 import { Graph } from '../onnx/graph/graph.js';
 import { blockInput, blockNumbers, blockProduct, type BlockFormat } from '../onnx/ops/blocks.js';
-import type { HostArray } from '../runtime/graph-runtime.js';
+import type { HostArray, LoadedGraph } from '../runtime/graph-runtime.js';
 import { floats } from '../runtime/host-arrays.js';
+import { OnnxRuntime } from '../runtime/onnx-runtime.js';
 import { loadModelFolder, readModelFiles } from '../storage/model-folder.js';
 import { createModelFolder } from '../storage/new-model.js';
 import { OnnxTrainer } from '../train/trainer.js';
-import { isBlocks, readRow, type QuantizedBase } from './base.js';
+import { decodeRow, QuantizedBase, readRow, type StoredParameter } from './base.js';
 import { loadQuantizedBase } from './load.js';
 import { paired, toBytes, toHalfBytes } from './quantize.js';
 import { openQuantized } from './state.js';
@@ -58,12 +66,9 @@ function numbersOf(base: QuantizedBase, config: ModelConfig): Float32Array {
   for (const spec of parameterSpecs(config)) {
     const stored = base.of(spec);
     const into = flat.subarray(spec.offset, spec.offset + spec.size);
-    if (!isBlocks(stored)) into.set(stored);
-    else {
-      const width = spec.shape[1]!;
-      for (let row = 0; row < spec.shape[0]!; row++)
-        readRow(stored, row, into.subarray(row * width, (row + 1) * width));
-    }
+    const [rows = 1, width = 1] = spec.shape.length === 1 ? [1, ...spec.shape] : spec.shape;
+    for (let row = 0; row < rows; row++)
+      decodeRow(stored, row, into.subarray(row * width, (row + 1) * width));
   }
   return flat;
 }
@@ -88,6 +93,105 @@ describe('the weights of a GGUF file', () => {
       [...ids].flatMap((id) => [...found.subarray(id * width, (id + 1) * width)]),
     );
   });
+});
+
+describe('an embedding table of which only rows are read', () => {
+  test.each(['F16', 'BF16', ...randomFormats])(
+    'in %s takes the bytes of the file',
+    async (name) => {
+      const path = gguf(`table ${name}`);
+      writeRandomGguf(path, (each) => (each === 'token_embd.weight' ? name : 'Q8_0'), true);
+      const { config, weights } = await loadModelFolder(path);
+      const base = await loadQuantizedBase(path, config, 'file');
+      const [table] = parameterSpecs(config);
+      const { blockBytes, blockLength } = [...tensorTypes.values()].find(
+        (type) => type.name === name,
+      )!;
+      const { byteLength } = base.of(table!) as StoredTensor;
+      expect(byteLength).toBe((table!.size / blockLength) * blockBytes);
+      expect(base.feeds).not.toHaveProperty([embeddingName]);
+
+      const decoded = new QuantizedBase(
+        config,
+        new Map(parameterSpecs(config).map((spec) => [spec.name, decodedOf(path, spec, weights)])),
+      );
+      const ids = Int32Array.of(3, 95, 0, 3);
+      expect(base.embed(ids, embeddingName)).toEqual(decoded.embed(ids, embeddingName));
+      expect(base.digest()).toBe(decoded.digest());
+      expect(base.graphBytes).toBe(decoded.graphBytes);
+    },
+  );
+
+  test('in F16 takes the bytes of the file also where it is the head', async () => {
+    const path = new URL('../../test/fixtures/gemma4_text/model.gguf', import.meta.url).pathname;
+    const { config, weights } = await loadModelFolder(path);
+    const base = await loadQuantizedBase(path, config, 'file');
+    for (const name of [embeddingName, perLayerNames.table]) {
+      const { size, offset } = parameterSpecs(config).find((each) => each.name === name)!;
+      expect((base.of({ name }) as StoredTensor).byteLength).toBe(2 * size);
+      const width = size / config.vocabSize;
+      expect(base.embed(Int32Array.of(39, 7), name)).toEqual(
+        Float32Array.of(
+          ...weights.subarray(offset + 39 * width, offset + 40 * width),
+          ...weights.subarray(offset + 7 * width, offset + 8 * width),
+        ),
+      );
+    }
+    const { hiddenSize: width } = config;
+    expect(base.part(embeddingName, 'weight', 8, 24)).toEqual({
+      weight: floats(weights.slice(8 * width, 24 * width), [16, width]),
+    });
+  });
+});
+
+/** A parameter as blocks, or as float32 numbers, of a file that is read as a whole. */
+function decodedOf(
+  path: string,
+  { name, offset, size }: ParameterSpec,
+  weights: Float32Array,
+): StoredParameter {
+  const model = openGgufModel(path);
+  try {
+    return model.tensors.get(name)?.readLevels() ?? weights.subarray(offset, offset + size);
+  } finally {
+    model.close();
+  }
+}
+
+/** Counts the graphs that keep the memory of their last execution. */
+class CountingRuntime extends OnnxRuntime {
+  readonly #holding = new Set<LoadedGraph>();
+  /** Largest number of graphs for training that kept memory at once. */
+  most = 0;
+
+  override async load(...given: Parameters<OnnxRuntime['load']>): Promise<LoadedGraph> {
+    const graph = await super.load(...given);
+    if (given[1] !== 'train') return graph;
+    const forget = (): void => void this.#holding.delete(graph);
+    return {
+      run: (...inputs) => {
+        this.most = Math.max(this.most, this.#holding.add(graph).size);
+        return graph.run(...inputs);
+      },
+      trim: () => (forget(), graph.trim()),
+      free: () => (forget(), graph.free()),
+    };
+  }
+}
+
+test('gradients beside quantised weights keep the memory of one graph at a time', async () => {
+  const modelPath = new URL('../../test/fixtures/gemma4_text/', import.meta.url).pathname;
+  const files = await readModelFiles(modelPath);
+  const runtime = new CountingRuntime({ threads: { train: 1, sample: 1 } });
+  const lora = { rank: 2, alpha: 2, seed: 1 };
+  const options = { modelPath, lora, quantization: 'int8', reference: false } as const;
+  const { weights, trainable, kernels } = await openQuantized(options, runtime, files);
+  const trainer = new OnnxTrainer({ config: files.config, weights, trainable });
+  const pass = await trainer.forward(randomBatch(files.config, [9, 14], 3, 0.8));
+  await trainer.backward(pass, { logprobs: pass.logprobs });
+  expect(runtime.most).toBe(1);
+  await trainer.close();
+  await kernels.close();
 });
 
 describe('rounding', () => {

@@ -54,7 +54,7 @@ import {
 } from '../model/sampling-graphs.js';
 import { tableInputs, type Attention, type Recurrence, type Trunk } from '../model/trunk.js';
 import { bytesOf } from '../runtime/host-arrays.js';
-import { isBlocks, type QuantizedBase } from './base.js';
+import { decodedNumbers, isBlocks, isTensor, type QuantizedBase } from './base.js';
 import { paired } from './quantize.js';
 
 export interface QuantizedGraphOptions {
@@ -241,6 +241,14 @@ async function storedParameter(
       shape,
       bytes: await place(bytesOf(data)),
     });
+  if (isTensor(stored)) {
+    const pieces = decodedNumbers(spec, stored).map(bytesOf);
+    return graph.stored(spec.name, {
+      dtype: 'float32',
+      shape: spec.shape,
+      bytes: await place({ length: 4 * spec.size, pieces }),
+    });
+  }
   if (!isBlocks(stored)) return put(spec.name, spec.shape, stored);
   const shape = spec.shape as readonly [number, number];
   const dims = blockShapes(shape, stored);

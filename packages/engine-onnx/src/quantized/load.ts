@@ -2,17 +2,25 @@
  * Loads the weights of a model in quantised form: the blocks of a quantised GGUF file, or
  * floating-point weights rounded to int8 or int4.
  */
+import { createHash } from 'node:crypto';
+
 import { ConfigError } from '@trinity-rft/core';
 import type { Quantization } from '@trinity-rft/core/engine';
-import { isQuantizedGguf } from '@trinity-rft/chat/gguf';
+import { isQuantizedGguf, type FileTensor, type StoredTensor } from '@trinity-rft/chat/gguf';
 
 import { loadModel } from '../lora/load-model.js';
 import type { ModelConfig } from '../model/config.js';
-import { isRouter, parameterSpecs, type ParameterSpec } from '../model/parameters.js';
+import {
+  headName,
+  isLookup,
+  isRouter,
+  parameterSpecs,
+  type ParameterSpec,
+} from '../model/parameters.js';
 import { readParameters } from '../storage/model-folder.js';
 import { blocksOf } from '../onnx/ops/blocks.js';
 import { hasWeights, type WeightFile } from '../storage/weight-files.js';
-import { QuantizedBase, type StoredParameter } from './base.js';
+import { addStored, QuantizedBase, type StoredParameter } from './base.js';
 import { blockLength, toBytes, toHalfBytes } from './quantize.js';
 
 const rounding = {
@@ -35,24 +43,67 @@ export async function loadQuantizedBase(
   modelPath: string,
   config: ModelConfig,
   kind: Quantization,
-  most = mostNumbers,
+  most?: number,
 ): Promise<QuantizedBase> {
   const stored = new Map<string, StoredParameter>();
+  const keep = ({ name }: ParameterSpec, found: ReadParameter): void =>
+    void stored.set(name, 'load' in found ? found.load() : found);
+  await readQuantized(modelPath, config, kind, keep, most);
+  return new QuantizedBase(config, stored);
+}
+
+/** A parameter in memory, as blocks or as numbers. */
+type LoadedParameter = Exclude<StoredParameter, StoredTensor>;
+/** A parameter while its file is open. */
+type ReadParameter = LoadedParameter | FileTensor;
+
+/** Returns the digest of the weights that {@link loadQuantizedBase} loads, one at a time. */
+export async function digestQuantized(
+  modelPath: string,
+  config: ModelConfig,
+  kind: Quantization,
+): Promise<string> {
+  const hash = createHash('sha256');
+  await readQuantized(modelPath, config, kind, (spec, found) => addStored(hash, spec, found));
+  return hash.digest('hex');
+}
+
+/** Calls `take` for each parameter, in the order of `parameterSpecs`. */
+async function readQuantized(
+  modelPath: string,
+  config: ModelConfig,
+  kind: Quantization,
+  take: (spec: ParameterSpec, stored: ReadParameter) => void,
+  most = mostNumbers,
+): Promise<void> {
   if (kind === 'file') assertQuantized(modelPath);
   if (await hasWeights(modelPath)) {
     await readParameters(modelPath, config, async (spec, file) => {
-      const levels = kind === 'file' ? file.readLevels?.(spec.name) : undefined;
-      if (levels) return void stored.set(spec.name, { ...levels, hasOffsets: !!levels.offsets });
-      stored.set(spec.name, await readInBlocks(spec, file, kind, most));
+      const found = kind === 'file' ? readStored(config, spec, file) : undefined;
+      take(spec, found ?? (await readInBlocks(spec, file, kind, most)));
     });
   } else {
     const { weights } = await loadModel(modelPath);
     for (const spec of parameterSpecs(config)) {
       const numbers = weights.slice(spec.offset, spec.offset + spec.size);
-      stored.set(spec.name, inBlocks(spec, numbers, kind));
+      take(spec, inBlocks(spec, numbers, kind));
     }
   }
-  return new QuantizedBase(config, stored);
+}
+
+/**
+ * Reads a parameter as the file holds it. Only rows of embedding tables are read later, so these
+ * stay in the format of the file, unless the head multiplies by their blocks. Undefined for a
+ * parameter that is read as float32 numbers.
+ */
+function readStored(
+  config: ModelConfig,
+  { name }: ParameterSpec,
+  file: WeightFile,
+): ReadParameter | undefined {
+  const levels = isLookup(name) && name !== headName(config) ? undefined : file.readLevels?.(name);
+  if (levels) return levels;
+  return isLookup(name) ? file.stored?.(name) : undefined;
 }
 
 /**
@@ -64,7 +115,7 @@ async function readInBlocks(
   file: WeightFile,
   kind: Quantization,
   most: number,
-): Promise<StoredParameter> {
+): Promise<LoadedParameter> {
   const { name, size } = spec;
   const [rows = 1, width = 1] = spec.shape;
   if (size <= most || kind === 'file' || !isRounded(spec)) {
@@ -100,7 +151,7 @@ export function inBlocks(
   spec: ParameterSpec,
   numbers: Float32Array,
   kind: Quantization,
-): StoredParameter {
+): LoadedParameter {
   if (kind === 'file' || !isRounded(spec)) return numbers;
   const { bits, round } = rounding[kind];
   const blocks = round(numbers, spec.shape as readonly [number, number]);

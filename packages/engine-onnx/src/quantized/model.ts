@@ -54,7 +54,7 @@ export class QuantizedModel {
       runtime,
       config,
       window: { min: fewest, max: maxRows },
-      weightBytes: base.bytes,
+      weightBytes: base.graphBytes,
       prefill: async (adapters, ids, time) =>
         newPositions(config, await body.read(adapters, { ids, time }), 'sequence'),
       decode: (variant, adapters, feeds, capacity) =>

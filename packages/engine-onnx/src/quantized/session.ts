@@ -72,7 +72,7 @@ async function removeOrphan(name: string): Promise<void> {
 
 const orphanMs = 600_000;
 
-const noRoom = ({ bytes }: QuantizedBase, cause: unknown): EngineError =>
+const noRoom = ({ graphBytes: bytes }: QuantizedBase, cause: unknown): EngineError =>
   new EngineError(
     `${tmpdir()} has no room for the weights of the model, ${(bytes / 1e9).toFixed(1)} GB, which the runtime reads ` +
       'from there once. Free some, or name another folder in the environment variable TMPDIR (TEMP on Windows).',

@@ -1,6 +1,6 @@
 /** The sampler's graphs, which read prompts and decode further tokens with given weights. */
 import type { ModelConfig } from '../model/config.js';
-import { parameterCount } from '../model/parameters.js';
+import { wholeParameters } from '../model/parameters.js';
 import { RopeFeeds } from '../model/rope.js';
 import { rowStates } from '../model/row-states.js';
 import { decodeGraph, prefillGraph, type DecodeVariant } from '../model/sampling-graphs.js';
@@ -69,7 +69,7 @@ export function createSamplerKernels(config: ModelConfig, runtime: GraphRuntime)
     runtime,
     config,
     window: runtime.threads ? rowWindow(config, runtime.threads.sample) : anyRows,
-    weightBytes: 4 * parameterCount(config),
+    weightBytes: 4 * wholeParameters(config).reduce((sum, { size }) => sum + size, 0),
     prefill: async (weights, ids, length) => {
       const graph = await graphs.get('prefill', () => prefillGraph(config));
       const prompts = ints(ids, [ids.length / length, length]);

@@ -78,5 +78,6 @@ function renamedFile(source: WeightFile): WeightFile {
     tensors: new Map([...source.tensors].map(([name, tensor]) => [textName(name), tensor])),
     read: (name, into, start) => source.read(storedName(name), into, start),
     readLevels: (name) => source.readLevels?.(storedName(name)),
+    stored: (name) => source.stored?.(storedName(name)),
   };
 }

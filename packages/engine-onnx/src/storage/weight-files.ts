@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core';
 import { repeatedKey } from '@trinity-rft/core/support';
-import { isGguf, openGgufModel, type TensorLevels } from '@trinity-rft/chat/gguf';
+import { isGguf, openGgufModel, type FileTensor, type TensorLevels } from '@trinity-rft/chat/gguf';
 import { z } from 'zod';
 
 import { adapterFolder, readBaseRecord } from './base-record.js';
@@ -28,6 +28,11 @@ export interface WeightFile {
    * implemented by safetensors files.
    */
   readLevels?(name: string): TensorLevels | undefined;
+  /**
+   * Returns a tensor in the format of the file, if it is smaller there than in float32. Absent for
+   * safetensors.
+   */
+  stored?(name: string): FileTensor | undefined;
 }
 
 export const singleWeightFile = 'model.safetensors';
@@ -151,6 +156,7 @@ function openGgufWeights(path: string): WeightFiles {
     tensors,
     read: async (name, into, start) => tensors.get(name)?.read(into, start),
     readLevels: (name) => tensors.get(name)?.readLevels(),
+    stored: (name) => tensors.get(name)?.stored(),
   };
   return {
     tensors: new Map([...tensors.keys()].map((name) => [name, file])),

@@ -32,6 +32,7 @@ import type {
   Feeds,
   GraphRuntime,
   HostArray,
+  LoadedGraph,
 } from '../runtime/graph-runtime.js';
 import { floats, freeAll, ints } from '../runtime/host-arrays.js';
 import { lazyGraphs, type LazyGraphs } from '../runtime/lazy-graphs.js';
@@ -70,6 +71,7 @@ export interface LayerwiseBatch {
 export class LayerwiseGradients {
   readonly #options: LayerwiseOptions;
   readonly #graphs: LazyGraphs;
+  #last: LoadedGraph | undefined;
 
   constructor(options: LayerwiseOptions) {
     this.#options = options;
@@ -323,6 +325,10 @@ export class LayerwiseGradients {
 
   async #run(name: string, record: () => ModelRecord, inputs: Feeds): Promise<DeviceArrays> {
     const graph = await this.#graphs.get(name, record);
+    // A graph keeps the memory of the quantised weights that it has converted to floats: with the
+    // graphs of all kinds of layers, that would be several layers.
+    if (this.#options.base && this.#last !== graph) await this.#last?.trim();
+    this.#last = graph;
     return this.#options.turn(() => graph.run(inputs));
   }
 }

@@ -11,6 +11,7 @@ const sizes = { hidden: 256, inner: 512, layers: 2, heads: 4, kvHeads: 2, vocabu
 const scales: Readonly<Record<string, readonly (readonly [at: number, most: number])[]>> = {
   F32: [],
   F16: [[0, 0.2]],
+  BF16: [],
   Q4_0: [[0, 0.02]],
   Q4_1: [
     [0, 0.02],
@@ -39,8 +40,13 @@ export const randomFormats = Object.keys(scales).filter((name) => name.startsWit
 /**
  * A model of llama, whose queries and keys llama.cpp reorders.
  * @param formatOf format of a matrix by its name in the file
+ * @param ownHead false for a head that is the embedding matrix
  */
-export function writeRandomGguf(path: string, formatOf: (name: string) => string): void {
+export function writeRandomGguf(
+  path: string,
+  formatOf: (name: string) => string,
+  ownHead = false,
+): void {
   const random = createRandom(7);
   const { hidden, inner, layers, heads, kvHeads, vocabulary } = sizes;
   const keys = (hidden / heads) * kvHeads;
@@ -48,6 +54,7 @@ export function writeRandomGguf(path: string, formatOf: (name: string) => string
     ['token_embd.weight', [vocabulary, hidden]],
     ['output_norm.weight', [hidden]],
   ];
+  if (ownHead) shapes.push(['output.weight', [vocabulary, hidden]]);
   for (let layer = 0; layer < layers; layer++)
     for (const [part, shape] of Object.entries({
       attn_norm: [hidden],
@@ -118,6 +125,10 @@ function randomTensor(
       const sign = format === 'F16' && random.next() < 0.5 ? -1 : 1;
       bytes.writeUInt16LE(halfOfNumber(sign * most * (0.3 + 0.7 * random.next())), at + place);
     }
+  // Exponents of bfloat16 that give numbers from 0.004 to 0.06.
+  if (format === 'BF16')
+    for (let i = 1; i < bytes.length; i += 2)
+      bytes[i] = (bytes[i]! & 0x80) | 0x3c | (bytes[i]! & 1);
   return [number, bytes];
 }
 

@@ -3,7 +3,16 @@ import { closeSync, fstatSync, openSync } from 'node:fs';
 
 import { CheckpointError } from '@trinity-rft/core';
 
-import { emptyLevels, putLevels, type TensorLevels } from '../quantization/levels.js';
+import {
+  emptyIntegers,
+  emptyScales,
+  levelsFormat,
+  putIntegers,
+  putScales,
+  type LevelsFormat,
+  type TensorLevels,
+  type TensorScales,
+} from '../quantization/levels.js';
 import { typeName, tensorTypes, type TensorType } from '../quantization/table.js';
 import { Cursor, readFully } from './cursor.js';
 import { broken, unsupported } from './failure.js';
@@ -17,6 +26,10 @@ export interface GgufTensor {
   readonly type: string;
   /** True if the tensor is stored as integers with scales. */
   readonly isQuantized: boolean;
+  /** Size in the file. */
+  readonly byteLength: number;
+  /** Format of the blocks that {@link GgufFile.readLevels} returns. @default no blocks */
+  readonly levels?: LevelsFormat;
 }
 
 export interface GgufFile {
@@ -36,13 +49,43 @@ export interface GgufFile {
    * @throws CheckpointError as {@link read}
    */
   readLevels(name: string, part?: ElementRange): TensorLevels | undefined;
+  /**
+   * Returns a tensor that is read from the file, until the file is closed.
+   * @throws CheckpointError as {@link read}
+   */
+  stored(name: string): FileTensor;
   close(): void;
 }
 
-/** Range of adjacent elements of a tensor. */
+/** Range of adjacent elements of a tensor: whole rows. */
 interface ElementRange {
   readonly start: number;
   readonly count: number;
+}
+
+/** A tensor in the format of its file. Rows are decoded when they are read. */
+export interface StoredTensor {
+  /** Size in bytes. */
+  readonly byteLength: number;
+  /**
+   * Decodes as many elements as `into` has, row-major.
+   * @param start first element, at the start of a row
+   */
+  read(into: Float32Array, start: number): void;
+  /** @default the tensor holds floating point numbers */
+  readonly levels?: StoredLevels;
+}
+
+/** A tensor of a file that is open. */
+export interface FileTensor extends StoredTensor {
+  /** Copies the tensor into memory, in the same format. */
+  load(): StoredTensor;
+}
+
+/** The blocks of a quantised tensor. */
+interface StoredLevels extends LevelsFormat {
+  readIntegers(part: ElementRange): Uint8Array;
+  readScales(part: ElementRange): TensorScales;
 }
 
 /** A tensor with the byte range of its data in the file. */
@@ -76,18 +119,26 @@ export function openGguf(path: string): GgufFile {
       metadata,
       tensors: placed,
       read: (name, into, start = 0) => {
-        const part = { start, count: into.length };
-        const { format, blocks } = opened(path, file, placed.get(name), { name, part });
-        for (const { bytes, from, at } of blocks) format.decode(bytes, from, into, at);
+        const { format, pieces } = opened(path, file, placed.get(name), name);
+        decode(format, pieces({ start, count: into.length }), into);
       },
       readLevels: (name, part) => {
-        const { format, blocks, numbers } = opened(path, file, placed.get(name), { name, part });
-        const { levels, blockLength } = format;
+        const { format, elements, pieces } = opened(path, file, placed.get(name), name);
+        const { levels } = format;
         if (!levels) return undefined;
-        const into = emptyLevels(levels, numbers);
-        for (const { bytes, from, at } of blocks)
-          putLevels({ blockLength, levels }, bytes, from, into, at);
-        return into;
+        const type = { ...format, levels };
+        const range = part ?? { start: 0, count: elements };
+        const integers = emptyIntegers(levels, range.count);
+        const scales = emptyScales(levels, range.count);
+        eachBlock(format, pieces(range), (bytes, from, at) => {
+          putIntegers(type, bytes, from, integers, at);
+          putScales(type, bytes, from, scales, at);
+        });
+        return { ...levelsFormat(levels), integers, ...scales };
+      },
+      stored: (name) => {
+        const tensor = opened(path, file, placed.get(name), name);
+        return { ...storedTensor(tensor), load: () => storedTensor(loaded(tensor)) };
       },
       close: () => closeSync(file),
     };
@@ -127,10 +178,20 @@ function place(path: string, entry: TensorEntry, dataStart: number, size: number
       `tensor ${name} of shape [${shape.join(', ')}] is not made of whole blocks of ${format.name}`,
     );
   const begin = dataStart + offset;
-  const end = begin + (elements / format.blockLength) * format.blockBytes;
+  const byteLength = bytesOf(format, elements);
+  const end = begin + byteLength;
   if (end > size) throw broken(path, `tensor ${name} ends at byte ${end} of ${size}`);
-  const isQuantized = format.levels !== undefined;
-  return { name, shape, type: format.name, isQuantized, format, begin, end };
+  return {
+    name,
+    shape,
+    type: format.name,
+    isQuantized: format.levels !== undefined,
+    byteLength,
+    ...(format.levels && { levels: levelsFormat(format.levels) }),
+    format,
+    begin,
+    end,
+  };
 }
 
 /**
@@ -146,55 +207,105 @@ function assertApart(path: string, tensors: readonly PlacedTensor[]): void {
   }
 }
 
-/**
- * Location of a block, which begins at `bytes[from]`. `at` is the index of the block's first
- * element within the elements that are read.
- */
-interface BlockPlace {
-  readonly bytes: Uint8Array;
-  readonly from: number;
-  readonly at: number;
-}
-
 interface OpenedTensor {
   readonly format: TensorType;
-  readonly numbers: number;
-  /** Locations of all blocks to read. The iterator reuses one object for them. */
-  readonly blocks: Iterable<BlockPlace>;
+  readonly elements: number;
+  /** Reads the blocks of some elements piece by piece; the pieces share their memory. */
+  readonly pieces: (part: ElementRange) => Iterable<Uint8Array>;
 }
+
+const bytesOf = ({ blockBytes, blockLength }: TensorType, elements: number): number =>
+  (elements / blockLength) * blockBytes;
 
 function opened(
   path: string,
   file: number,
   tensor: PlacedTensor | undefined,
-  { name, part }: { readonly name: string; readonly part: ElementRange | undefined },
+  name: string,
 ): OpenedTensor {
   if (!tensor)
     throw new CheckpointError(`${path} holds no tensor ${name}.`, {
       code: 'GGUF_TENSOR_MISSING',
       details: { tensor: name },
     });
-  const { format } = tensor;
-  const bytesOf = (numbers: number): number => (numbers / format.blockLength) * format.blockBytes;
-  const begin = tensor.begin + bytesOf(part?.start ?? 0);
-  const end = part ? begin + bytesOf(part.count) : tensor.end;
-  const numbers = ((end - begin) / format.blockBytes) * format.blockLength;
-  return { format, numbers, blocks: blocksOf(path, file, { ...tensor, begin, end }) };
+  const { format, begin, end } = tensor;
+  return {
+    format,
+    elements: ((end - begin) / format.blockBytes) * format.blockLength,
+    pieces: function* ({ start, count }) {
+      const [from, bytes] = [begin + bytesOf(format, start), bytesOf(format, count)];
+      const whole = Math.floor(chunkBytes / format.blockBytes) * format.blockBytes;
+      const chunk = Buffer.allocUnsafe(Math.min(whole, bytes));
+      for (let at = 0; at < bytes; at += chunk.length)
+        yield readFully(path, file, from + at, chunk.subarray(0, bytes - at));
+    },
+  };
 }
 
-function* blocksOf(
-  path: string,
-  file: number,
-  { format, begin, end }: PlacedTensor,
-): Generator<BlockPlace> {
-  const whole = Math.floor(chunkBytes / format.blockBytes) * format.blockBytes;
-  const chunk = Buffer.alloc(Math.min(whole, end - begin));
-  const place: { bytes: Uint8Array; from: number; at: number } = { bytes: chunk, from: 0, at: 0 };
-  for (let at = begin; at < end; at += place.bytes.length) {
-    place.bytes = readFully(path, file, at, chunk.subarray(0, Math.min(chunk.length, end - at)));
-    for (place.from = 0; place.from < place.bytes.length; place.from += format.blockBytes) {
-      yield place;
-      place.at += format.blockLength;
-    }
+/** Calls `visit` for every block: it begins at `bytes[from]`, and with element `at`. */
+function eachBlock(
+  { blockBytes, blockLength }: TensorType,
+  pieces: Iterable<Uint8Array>,
+  visit: (bytes: Uint8Array, from: number, at: number) => void,
+): void {
+  let at = 0;
+  for (const piece of pieces)
+    for (let from = 0; from < piece.length; from += blockBytes, at += blockLength)
+      visit(piece, from, at);
+}
+
+function decode(format: TensorType, pieces: Iterable<Uint8Array>, into: Float32Array): void {
+  let at = 0;
+  for (const piece of pieces) {
+    format.decode(piece, into, at);
+    at += (piece.length / format.blockBytes) * format.blockLength;
   }
+}
+
+/** Copies the bytes of a tensor into memory. */
+function loaded({ format, elements, pieces }: OpenedTensor): OpenedTensor {
+  const bytes = new Uint8Array(bytesOf(format, elements));
+  let end = 0;
+  for (const piece of pieces({ start: 0, count: elements })) {
+    bytes.set(piece, end);
+    end += piece.length;
+  }
+  const own = ({ start, count }: ElementRange): readonly Uint8Array[] => {
+    const from = bytesOf(format, start);
+    return [bytes.subarray(from, from + bytesOf(format, count))];
+  };
+  return { format, elements, pieces: own };
+}
+
+function storedTensor({ format, elements, pieces }: OpenedTensor): StoredTensor {
+  const { levels } = format;
+  return {
+    byteLength: bytesOf(format, elements),
+    read: (into, start) => decode(format, pieces({ start, count: into.length }), into),
+    ...(levels && { levels: storedLevels({ ...format, levels }, pieces) }),
+  };
+}
+
+function storedLevels(
+  format: TensorType & Required<Pick<TensorType, 'levels'>>,
+  pieces: OpenedTensor['pieces'],
+): StoredLevels {
+  const { levels } = format;
+  return {
+    ...levelsFormat(levels),
+    readIntegers: (part) => {
+      const integers = emptyIntegers(levels, part.count);
+      eachBlock(format, pieces(part), (bytes, from, at) =>
+        putIntegers(format, bytes, from, integers, at),
+      );
+      return integers;
+    },
+    readScales: (part) => {
+      const scales = emptyScales(levels, part.count);
+      eachBlock(format, pieces(part), (bytes, from, at) =>
+        putScales(format, bytes, from, scales, at),
+      );
+      return scales;
+    },
+  };
 }

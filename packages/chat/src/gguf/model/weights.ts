@@ -1,6 +1,6 @@
 /** The tensors of a GGUF file, with the names, values and order that Hugging Face uses. */
 import { unsupported } from '../file/failure.js';
-import type { GgufFile, GgufTensor } from '../file/gguf-file.js';
+import type { FileTensor, GgufFile, GgufTensor } from '../file/gguf-file.js';
 import type { TensorLevels } from '../quantization/levels.js';
 import { architectureOf, type GgufArchitecture } from './architecture.js';
 import { describe } from './keys.js';
@@ -30,6 +30,11 @@ export interface WeightTensor {
    * @throws CheckpointError when Hugging Face's order of the columns would divide blocks
    */
   readLevels(): TensorLevels | undefined;
+  /**
+   * Returns the tensor in the format of the file, in which it is smaller than in float32. Undefined
+   * for an F32 tensor, and for one whose values or order differ from those of the file.
+   */
+  stored(): FileTensor | undefined;
 }
 
 const inverse = (names: Readonly<Record<string, string>>): ReadonlyMap<string, string> =>
@@ -109,6 +114,7 @@ function expertsOf(
       shape,
       read: (into, from = 0) => file.read(tensor.name, into, start + from),
       readLevels: () => file.readLevels(tensor.name, { start, count }),
+      stored: () => undefined,
     };
     return [hfName(parsed, expertPart(expert, matrix)), weight] as const;
   });
@@ -123,7 +129,7 @@ interface Arrangement {
 
 function arranged(
   file: GgufFile,
-  { name, shape: [rows = 1] }: GgufTensor,
+  { name, shape: [rows = 1], type }: GgufTensor,
   { shape, order, fromFile }: Arrangement,
 ): WeightTensor {
   const own = <T extends Float32Array | Uint8Array>(from: T): T => {
@@ -157,5 +163,6 @@ function arranged(
         ...(offsets && { offsets: own(offsets) }),
       };
     },
+    stored: () => (order || fromFile || type === 'F32' ? undefined : file.stored(name)),
   };
 }

@@ -9,10 +9,8 @@ export const f32: TensorType = {
   name: 'F32',
   blockLength: 1,
   blockBytes: 4,
-  decode(bytes, from, into, to) {
-    for (let i = 0; i < 4; i++) word[i] = bytes[from + i]!;
-    into[to] = float[0]!;
-  },
+  decode: (bytes, into, to) =>
+    new Uint8Array(into.buffer, into.byteOffset + 4 * to, bytes.length).set(bytes),
   encode(values, from, bytes, to) {
     float[0] = values[from]!;
     for (let i = 0; i < 4; i++) bytes[to + i] = word[i]!;
@@ -23,7 +21,9 @@ export const f16: TensorType = {
   name: 'F16',
   blockLength: 1,
   blockBytes: 2,
-  decode: (bytes, from, into, to) => void (into[to] = halfAt(bytes, from)),
+  decode(bytes, into, to) {
+    for (let i = 0; 2 * i < bytes.length; i++) into[to + i] = halfAt(bytes, 2 * i);
+  },
   encode: (values, from, bytes, to) => putHalf(bytes, to, halfOfNumber(values[from]!)),
 };
 
@@ -31,6 +31,8 @@ export const bf16: TensorType = {
   name: 'BF16',
   blockLength: 1,
   blockBytes: 2,
-  decode: (bytes, from, into, to) => void (into[to] = bfloatAt(bytes, from)),
+  decode(bytes, into, to) {
+    for (let i = 0; 2 * i < bytes.length; i++) into[to + i] = bfloatAt(bytes, 2 * i);
+  },
   encode: (values, from, bytes, to) => putHalf(bytes, to, bfloatOfNumber(values[from]!)),
 };

@@ -7,8 +7,8 @@ export interface TensorType {
   readonly blockLength: number;
   /** Size of a block in bytes. */
   readonly blockBytes: number;
-  /** Decodes the block at `bytes[from]` into `into`, starting at index `to`. */
-  decode(bytes: Uint8Array, from: number, into: Float32Array, to: number): void;
+  /** Decodes all blocks of `bytes` into `into`, starting at index `to`. */
+  decode(bytes: Uint8Array, into: Float32Array, to: number): void;
   /**
    * Encodes the block at `values[from]` into `bytes`, starting at index `to`. Rounds as llama.cpp
    * does.
@@ -41,19 +41,22 @@ const scratch = new Uint8Array(256);
 export function levelsType(
   type: Omit<TensorType, 'decode'> & { readonly levels: LevelsOfBlock },
 ): TensorType {
-  const { blockLength, levels } = type;
+  const { blockLength, blockBytes, levels } = type;
   const { run, centre, offset } = levels;
   return {
     ...type,
-    decode(bytes, from, into, to) {
-      levels.write(bytes, from, scratch, 0);
-      for (let k = 0; k * run < blockLength; k++) {
-        const scale = levels.scale(bytes, from, k);
-        const end = (k + 1) * run;
-        if (offset) {
-          const m = offset(bytes, from, k);
-          for (let i = k * run; i < end; i++) into[to + i] = scale * scratch[i]! + m;
-        } else for (let i = k * run; i < end; i++) into[to + i] = scale * (scratch[i]! - centre);
+    decode(bytes, into, start) {
+      let to = start;
+      for (let from = 0; from < bytes.length; from += blockBytes, to += blockLength) {
+        levels.write(bytes, from, scratch, 0);
+        for (let k = 0; k * run < blockLength; k++) {
+          const scale = levels.scale(bytes, from, k);
+          const end = (k + 1) * run;
+          if (offset) {
+            const m = offset(bytes, from, k);
+            for (let i = k * run; i < end; i++) into[to + i] = scale * scratch[i]! + m;
+          } else for (let i = k * run; i < end; i++) into[to + i] = scale * (scratch[i]! - centre);
+        }
       }
     },
   };

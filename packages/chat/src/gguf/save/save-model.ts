@@ -19,6 +19,11 @@ export interface WeightSource {
   readonly tensors: Shapes;
   /** Reads the elements of a tensor in row-major order. */
   read(name: string): Promise<Float32Array>;
+  /**
+   * Reads a tensor in parts of whole rows. A part is used before the next part is read.
+   * @default the whole tensor as one part
+   */
+  readParts?(name: string): AsyncIterable<Float32Array>;
 }
 
 export interface SaveGgufModelOptions extends ModelCard {
@@ -48,8 +53,9 @@ export interface SavedGguf {
 }
 
 /**
- * Writes a model to a GGUF file: settings, tokenizer, chat template and weights. At most one tensor
- * is in memory at a time. If writing fails, no partial file remains.
+ * Writes a model to a GGUF file: settings, tokenizer, chat template and weights. Memory holds a part
+ * of a tensor at a time, or a whole tensor if its rows are reordered or `weights` has no
+ * `readParts`. If writing fails, no partial file remains.
  * @throws CheckpointError that names file, key and value of the first setting that llama.cpp does
  * not support or would compute differently, such as a sliding window, an activation, a rotary
  * scaling or a pre-tokenizer
@@ -96,15 +102,24 @@ function toWrite(tensor: PlannedTensor, type: EncodedType, weights: WeightSource
     shape: tensor.shape,
     type,
     async *read() {
-      for (const source of tensor.sources) yield changed(tensor, await weights.read(source));
+      for (const source of tensor.sources)
+        for await (const part of partsOf(tensor, source, weights)) {
+          const { toFile } = tensor;
+          yield toFile ? part.map((value) => toFile(value)) : part;
+        }
     },
   };
 }
 
-function changed(tensor: PlannedTensor, data: Float32Array): Float32Array {
-  const { toFile } = tensor;
-  const ordered = arranged(tensor, data);
-  return toFile ? ordered.map((value) => toFile(value)) : ordered;
+/** Reads a source of a tensor in the order of the file. */
+async function* partsOf(
+  tensor: PlannedTensor,
+  source: string,
+  weights: WeightSource,
+): AsyncIterable<Float32Array> {
+  if (tensor.order || tensor.share || !weights.readParts)
+    yield arranged(tensor, await weights.read(source));
+  else yield* weights.readParts(source);
 }
 
 export function counts(tensors: readonly TensorToWrite[]): SavedGguf['tensors'] {

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
-import { isQuantizedGguf, readGgufConfig } from '@trinity-rft/chat/gguf';
+import { isQuantizedGguf, openGguf, readGgufConfig, type GgufTensor } from '@trinity-rft/chat/gguf';
 
 /** Read-only access to files and folders. */
 export interface Disk {
@@ -15,8 +15,8 @@ export interface Disk {
    * @throws CheckpointError if the file is not a GGUF file, or if its model is not supported
    */
   readonly ggufConfig: (path: string) => string;
-  /** Returns the size in bytes, or undefined if there is no file. */
-  readonly size: (path: string) => number | undefined;
+  /** Returns the tensors of a GGUF file, or an empty list if the file cannot be read. */
+  readonly ggufTensors: (path: string) => readonly GgufTensor[];
   /**
    * Returns true for a GGUF file with quantised weights. Returns false for other files, and for a
    * file that cannot be read.
@@ -46,6 +46,12 @@ function found<T>(path: string, look: () => T): T | undefined {
   }
 }
 
+function tensorsOf(path: string): readonly GgufTensor[] {
+  const file = openGguf(path);
+  file.close();
+  return [...file.tensors.values()];
+}
+
 /** Returns access to the real disk. Relative paths start at `cwd`. */
 export function diskAt(cwd: string): Disk {
   return {
@@ -57,7 +63,7 @@ export function diskAt(cwd: string): Disk {
     readText: (path) =>
       found(path, () => new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))),
     ggufConfig: readGgufConfig,
-    size: (path) => found(path, () => statSync(path).size),
+    ggufTensors: (path) => found(path, () => tensorsOf(path)) ?? [],
     isQuantizedGguf: (path) => found(path, () => isQuantizedGguf(path)) ?? false,
     isEmptyFolder: (path) =>
       !existsSync(path) || found(path, () => readdirSync(path))?.length === 0,
