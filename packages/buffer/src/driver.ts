@@ -1,6 +1,6 @@
 /**
- * Building blocks for custom experience stores. A custom driver only stores rows. The queue and its
- * leases work with any driver.
+ * Building blocks for custom experience stores. A custom driver only has to store rows. The queue
+ * and the leases are implemented on top of any driver.
  */
 export { leaseStore, type LeaseStoreOptions } from './store/lease-store.js';
 export { memoryRows } from './store/memory.js';

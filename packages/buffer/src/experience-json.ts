@@ -21,8 +21,8 @@ export interface ExperienceJson {
 }
 
 /**
- * Converts an experience to plain data for `JSON.stringify`. Omits fields that the experience
- * lacks.
+ * Converts an experience to plain data for `JSON.stringify`. Fields that the experience lacks are
+ * omitted.
  */
 export function experienceJson(experience: Experience): ExperienceJson {
   const { reward, truncateStatus, promptText, responseText } = experience;

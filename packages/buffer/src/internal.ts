@@ -30,6 +30,9 @@ export { epochs, priorityReplay, type Reuse } from './store/reuse.js';
 export { hasHadWriter, type ExperienceWriter, type FollowOptions } from './store/sqlite.js';
 export type { StoreOwner } from './store/owner.js';
 
-/** Creates a run store in memory. Loads its SQL library, 255 modules, when it is called. */
+/**
+ * Creates a run store in memory. Its SQL library is loaded only when this function is called,
+ * because it consists of 255 modules.
+ */
 export const memoryRunStore: typeof memory = async (leaseClock) =>
   (await import('./run-store/open-run-store.js')).memoryRunStore(leaseClock);

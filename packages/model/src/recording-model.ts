@@ -1,4 +1,4 @@
-/** Types of the rollout model: its options, and its interface for the code that created it. */
+/** Options of the rollout model, and its interface for the code that created it. */
 import type { Experience, Metrics, RolloutModel, Runtime } from '@trinity-rft/core';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import type { OpenAI } from 'openai';
@@ -23,7 +23,7 @@ export interface RecordedAnswer {
   readonly id: string;
   /**
    * One experience per choice. Its `eid.step` is the index of the call, which also counts failed
-   * calls, whereas experiences that are extracted from the history are numbered without gaps.
+   * calls. In contrast, experiences that are extracted from the history are numbered without gaps.
    */
   readonly experiences: readonly Experience[];
 }
@@ -37,9 +37,10 @@ export interface RolloutModelOptions extends GenerateOptions, EndpointPolicy {
    */
   readonly modelEntry?: () => Readonly<Record<string, string | number>>;
   /**
-   * Source of the temperature, top-p, top-k and seed of calls through the endpoint. `override`: the
-   * values of the training run, for models that are trained or evaluated. `respect`: the client's
-   * values, for judges and other auxiliary models. Client penalties are always ignored.
+   * Determines whose temperature, top-p, top-k and seed are used for calls through the endpoint.
+   * `override` uses the values of the training run, for models that are trained or evaluated.
+   * `respect` uses the client's values, for judges and other auxiliary models. Client penalties are
+   * always ignored.
    * @default "override"
    */
   readonly clientSampling?: 'override' | 'respect';
@@ -48,27 +49,28 @@ export interface RolloutModelOptions extends GenerateOptions, EndpointPolicy {
   /**
    * URL and key under which the handler is mounted, as `EndpointServer.mount` returns them.
    * `endpoint().fetch` is then the `fetch` of the mount, which checks keys.
-   * @default a URL that only `endpoint().fetch` can reach
+   * @default undefined: not mounted, so that only `endpoint().fetch` reaches the handler
    */
   readonly mounted?: Pick<EndpointMount, 'baseURL' | 'apiKey'> &
     Partial<Pick<EndpointMount, 'fetch' | 'keyedBaseURL'>>;
   /**
-   * Called for every finished call of the endpoint, and awaited before the client receives any part
-   * of the response, or, if text is streamed as it is sampled (`streamText`), before it receives
-   * the end. If the callback fails, the call fails.
+   * Called for every finished call of the endpoint. It is awaited before the client receives any
+   * part of the response. If text is streamed as it is sampled (`streamText`), it is awaited before
+   * the client receives the end of the response. If the callback fails, the call fails.
    */
   readonly onAnswer?: (answer: RecordedAnswer) => void | Promise<void>;
   /** Signal that aborts every call of this rollout. */
   readonly signal?: AbortSignal;
   readonly runtime: Pick<Runtime, 'clock' | 'logger' | 'newId'>;
   /**
-   * Messages that have already been logged. Rollouts that share a set log each message only once.
+   * Set of the messages that have already been logged. Rollouts that share a set log each message
+   * only once.
    * @default a new set
    */
   readonly notices?: Set<string>;
 }
 
-/** The rollout model, including the parts that workflows do not see. */
+/** The rollout model, including methods that are not available to workflows. */
 export interface RecordingModel extends RolloutModel<RolloutClient> {
   /**
    * The recording endpoint: `.../v1/chat/completions`, `.../v1/completions`, `.../v1/responses`,
@@ -82,8 +84,8 @@ export interface RecordingModel extends RolloutModel<RolloutClient> {
   /** URL and settings of the handler, for agents of any framework. */
   endpoint(): AgentEndpoint;
   /**
-   * Returns the first few conversations that deviated from their recorded tokens, with the
-   * difference. Intended for debugging an agent whose rollouts are split into several experiences.
+   * Returns the first few conversations that deviated from their recorded tokens, with the position
+   * and reason. Use this to debug an agent whose rollouts are split into several experiences.
    */
   forks(): readonly RecordedFork[];
   /**

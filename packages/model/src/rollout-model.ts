@@ -21,9 +21,9 @@ import { scoreTokens } from './rollout/score.js';
 
 /**
  * Creates the model of one rollout, with its own history and its own ledger of recorded tokens.
- * This takes little time, because the OpenAI client is created on first use. `chat` samples with
- * the options of the call. `clientSampling` determines whether the sampling settings of requests to
- * the endpoint apply.
+ * This takes little time, because the OpenAI client is created on first use. Calls of `chat` use
+ * the sampling options of the call. For requests to the endpoint, `clientSampling` determines
+ * whether the client's settings are used.
  */
 export function createRolloutModel(options: RolloutModelOptions): RecordingModel {
   const { sampler, modelPath } = options;
@@ -99,7 +99,7 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
   };
 }
 
-/** Returns a function that calls `generate` within a tracing span. */
+/** Returns a function that calls `generate` and records the call as a tracing span. */
 const traced =
   (generate: Generate, { modelPath, sampler }: RolloutModelOptions, home: TraceContext): Generate =>
   (request) => {
@@ -120,15 +120,19 @@ const answerOf =
   });
 
 /**
- * Combines signals. If there is only one signal, or both are the same, returns that signal
- * unchanged. Workflows often pass the signal that the model already has.
+ * Returns a signal that aborts when any of the given signals aborts. If only one distinct signal is
+ * given, returns that signal unchanged, because workflows often pass the signal that the model
+ * already has.
  */
 const anySignal = (
   a: AbortSignal | undefined,
   b: AbortSignal | undefined,
 ): AbortSignal | undefined => (a && b && a !== b ? AbortSignal.any([a, b]) : (a ?? b));
 
-/** Placeholder URL, never looked up in DNS, because requests go to the endpoint's own `fetch`. */
+/**
+ * Base URL and key of a model that is not mounted. The host is never looked up, because requests go
+ * to the endpoint's own `fetch`.
+ */
 const unmounted = { baseURL: 'http://rollout.invalid/v1', apiKey: 'rollout' };
 
 /**
@@ -145,8 +149,8 @@ function fetchOver(handler: (request: Request) => Promise<Response>): typeof glo
 }
 
 /**
- * Creates a client. Options that the openai package would read from the environment are set to
- * null.
+ * Creates a client of the openai package. Options that the package would otherwise read from the
+ * environment are set to null.
  */
 function createClient(endpoint: AgentEndpoint): RolloutClient {
   const client = createOpenAIClient({

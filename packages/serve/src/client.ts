@@ -1,6 +1,6 @@
 /**
- * The client with which a product sends feedback and commits. For chat, the product uses an OpenAI
- * client.
+ * Client with which a product sends feedback and commits to the server. For chat, the product uses
+ * an OpenAI client.
  */
 import { ConfigError, ModelError } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
@@ -9,23 +9,30 @@ import { sessionField } from './request-session.js';
 import type { FeedbackResult } from './turns/turn-store.js';
 
 export interface ServeClientOptions {
-  /** URL `http://HOST:PORT`, with or without `/v1`. */
+  /** URL of the server, `http://HOST:PORT`, with or without `/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string;
   /**
-   * Session of this client's conversations.
-   * @default derived from the beginning of each conversation
+   * Session to which this client's conversations belong.
+   * @default undefined: the server derives a session from the beginning of each conversation
    */
   readonly session?: string;
-  /** Id of the task for feedback without a `taskId`. @default each call is a separate task */
+  /**
+   * Id of the task, for feedback without a `taskId`.
+   * @default undefined: each call is a separate task
+   */
   readonly taskId?: string;
   /** Function that sends requests. @default the global fetch */
   readonly fetch?: typeof globalThis.fetch;
-  /** Timeout for each request of this client, in ms. Does not apply to chat. @default 60_000 */
+  /**
+   * Timeout in milliseconds for each request of this client. It does not apply to the OpenAI
+   * client.
+   * @default 60_000
+   */
   readonly timeoutMs?: number;
 }
 
-/** Settings for `new OpenAI(...)`. */
+/** Settings for an OpenAI client, to pass to `new OpenAI(...)`. */
 export interface OpenAISettings {
   readonly baseURL: string;
   readonly apiKey: string;
@@ -33,9 +40,9 @@ export interface OpenAISettings {
 }
 
 export interface FeedbackOptions {
-  /** A finite number from -1e9 to 1e9. */
+  /** Reward of the calls, a finite number from -1e9 to 1e9. */
   readonly reward: number;
-  /** Ids of completions or responses, or `ID:CHOICE` for one of several choices. */
+  /** Ids of the completions or responses to reward. `ID:CHOICE` names one of several choices. */
   readonly msgIds: readonly string[];
   readonly taskId?: string;
   /** Number of the attempt at the task. @default 0 */
@@ -45,15 +52,19 @@ export interface FeedbackOptions {
 export interface ServeClient {
   openai(): OpenAISettings;
   /**
-   * Rewards all ids or none.
+   * Sends the reward of the given calls. If one id is rejected, none is rewarded.
    * @throws ModelError 404 for unknown ids, 409 if an id already has different feedback
    */
   feedback(feedback: FeedbackOptions): Promise<FeedbackResult>;
-  /** Turns rewarded calls into experiences for training. Safe to repeat. */
+  /**
+   * Turns the calls rewarded so far into experiences for training. Repeating it is safe: each call
+   * is used once.
+   */
   commit(): Promise<CommitResult>;
   metrics(): Promise<Readonly<Record<string, number>>>;
   /**
-   * Resolves to true if the server is reachable and healthy, and to false otherwise. Needs no key.
+   * Resolves to true if the server is reachable and healthy, and to false otherwise. No key is
+   * needed.
    */
   alive(): Promise<boolean>;
 }
@@ -61,10 +72,11 @@ export interface ServeClient {
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Creates a client. Methods that call the server throw a ModelError with the server's status and
- * message, 503 if the server is unreachable, or 502 if the reply is from another program; `alive`
- * does not throw.
- * @throws ConfigError `HEADER_INVALID` for a session or key that no header can carry
+ * Creates a client. Methods that call the server throw a ModelError. It has the status and message
+ * of the server, or status 503 if the server cannot be reached, or 502 if another program replied.
+ * `alive` does not throw.
+ * @throws ConfigError `HEADER_INVALID` for a session or key with characters that are not allowed in
+ * an HTTP header
  */
 export function createServeClient(options: ServeClientOptions): ServeClient {
   const { fetch = globalThis.fetch, timeoutMs = 60_000 } = options;
@@ -134,13 +146,17 @@ export function createServeClient(options: ServeClientOptions): ServeClient {
   };
 }
 
-/** Advice on a value that no header can carry. */
+/** Remedies for values that contain characters not allowed in an HTTP header, by option. */
 const remedies = {
   session: 'Encode it, for example with encodeURIComponent.',
   apiKey: 'Use the key of the server: TRINITY_SERVE_KEY, or what trinity serve printed.',
 };
 
-/** The error does not show a key. */
+/**
+ * Checks that a value can be sent in an HTTP header. The error message does not contain the value
+ * of a key.
+ * @throws ConfigError `HEADER_INVALID`
+ */
 function checkHeader(field: keyof typeof remedies, value = ''): void {
   if (/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) return;
   const shown = field === 'session' ? ` ${JSON.stringify(value.slice(0, 100))}` : '';
@@ -150,7 +166,7 @@ function checkHeader(field: keyof typeof remedies, value = ''): void {
   );
 }
 
-/** Parses a JSON object. Returns an empty object for any other text. */
+/** Parses a JSON object. Returns an empty object if the text is anything else. */
 function objectIn(text: string): Json {
   const value = tryJson(text);
   return typeof value === 'object' && value !== null ? (value as Json) : {};

@@ -1,4 +1,6 @@
-/** Turns rewarded calls into experiences of the store, each exactly once. */
+/**
+ * Turns rewarded calls into experiences in the experience store. Each call is used exactly once.
+ */
 import {
   runKey,
   type Experience,
@@ -15,7 +17,7 @@ import type { Batch, RewardedCall, TurnStore } from './turns/turn-store.js';
 export interface CommitOptions {
   readonly turns: TurnStore;
   readonly store: Pick<ExperienceStore, 'put' | 'explorerState'>;
-  /** Computes advantages, filters, and prepares experiences for the store. */
+  /** Processes the experiences before they are stored: computes advantages and filters. */
   readonly pipeline: (experiences: readonly Experience[]) => {
     readonly experiences: readonly Experience[];
     readonly metrics: Metrics;
@@ -24,16 +26,16 @@ export interface CommitOptions {
 }
 
 export interface CommitResult {
-  /** Number of commits so far, not counting empty commits. */
+  /** Number of commits so far, including this one. Commits without calls are not counted. */
   readonly step: number;
-  /** Number of rewarded choices in this commit. A call may have several choices. */
+  /** Number of rewarded choices in this commit. A call may have several of them. */
   readonly calls: number;
-  /** Number of experiences that the pipeline made from the calls. */
+  /** Number of experiences that remained after the pipeline and were stored. */
   readonly experiences: number;
 }
 
 /**
- * Commits the rewarded calls. Commits run one after another.
+ * Commits the rewarded calls. If called during a commit, waits until that commit has ended.
  * @throws the error of the pipeline or the store; the next commit then starts with the same calls
  */
 export type Commit = () => Promise<CommitResult>;
@@ -41,9 +43,9 @@ export type Commit = () => Promise<CommitResult>;
 /**
  * Creates the commit function. A commit puts the rewarded calls into a numbered batch, stores the
  * experiences and this number in one transaction, and then finishes the batch. If the process ends
- * in between, the next commit compares the number of the batch with the number in the store, and
- * completes the missing steps. Within a process, the metrics of a batch are written once; a process
- * that finishes a batch of an earlier one writes them again.
+ * before all of this is done, the next commit compares the number of the batch with the number in
+ * the store, and does what is missing. A process writes the metrics of a batch only once. If
+ * another process finishes the batch later, it writes them again.
  */
 export function createCommit(options: CommitOptions): Commit {
   let last: Promise<unknown> = Promise.resolve();
@@ -76,7 +78,7 @@ async function commit(options: CommitOptions): Promise<CommitResult> {
   };
 }
 
-/** Stores the experiences of a batch and returns their number. */
+/** Stores the experiences of a batch and finishes the batch. Returns the number of experiences. */
 async function storeBatch(
   batch: Batch,
   { turns, store, pipeline, sink }: CommitOptions,
@@ -102,8 +104,8 @@ const stepOf = (state: Readonly<Record<string, unknown>> | undefined): number =>
   Number(state?.['step'] ?? 0);
 
 /**
- * Converts calls to experiences. The calls of an attempt become its steps, in the order in which
- * they were served.
+ * Converts calls to experiences. The calls that belong to one attempt at a task become the steps of
+ * a rollout, in the order in which they were served.
  */
 function toExperiences({ step, calls }: Batch): readonly Experience[] {
   const steps = stepsByRun(calls);
@@ -122,7 +124,10 @@ function toExperiences({ step, calls }: Batch): readonly Experience[] {
   );
 }
 
-/** Numbers the calls of each attempt, keyed by id; the choices of a call share a number. */
+/**
+ * For each attempt at a task, returns the step numbers of its calls, keyed by the id of the call.
+ * All choices of a call have the same number.
+ */
 function stepsByRun(
   calls: readonly RewardedCall[],
 ): ReadonlyMap<string, ReadonlyMap<string, number>> {

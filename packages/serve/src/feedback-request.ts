@@ -2,7 +2,6 @@
 import { ModelError, isUsableReward, usableReward } from '@trinity-rft/core';
 import type { Feedback } from './turns/turn-store.js';
 
-/** Maximum number of ids in one request. */
 const maxMsgIds = 10_000;
 const maxIdLength = 512;
 
@@ -10,7 +9,7 @@ const fields = ['reward', 'msg_ids', 'task_id', 'run_id'];
 
 /**
  * Validates the body of a feedback request.
- * @throws ModelError 400 with the field, its value and the expected value
+ * @throws ModelError 400 whose message names the field, its value and the expected value
  */
 export function readFeedback(value: unknown): Feedback {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
@@ -36,8 +35,8 @@ export function readFeedback(value: unknown): Feedback {
 }
 
 /**
- * Returns true for a valid id. Strings with lone surrogates or NUL would change when they are
- * stored.
+ * Returns true for a valid id. Strings that contain lone surrogates or NUL are invalid, because
+ * storing would change them.
  */
 const isId = (value: unknown): value is string =>
   typeof value === 'string' &&

@@ -3,7 +3,7 @@ import type { Clock, Logger } from '@trinity-rft/core';
 import { stopping } from '@trinity-rft/http-server';
 
 export interface InFlightRequests {
-  /** Counts a request. @throws ModelError 503 after {@link drain} was called */
+  /** Registers a request as in flight. @throws ModelError 503 after {@link drain} was called */
   start(): void;
   finish(): void;
   /**

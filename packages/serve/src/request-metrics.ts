@@ -1,15 +1,15 @@
-/** Prometheus metrics of a server that records calls and feedback. */
+/** Prometheus metrics about the requests to a server that records calls and feedback. */
 import { addProcess, createRegistry, routeLabel } from '@trinity-rft/http-server';
 
 export interface RequestMetrics {
   /**
-   * Records the start of a request. The returned function must be called once, with the status of
-   * the response.
+   * Registers the start of a request. When the response is ready, the returned function must be
+   * called once with its status.
    */
   begin(pathname: string): (status: number) => void;
   /**
    * Returns the metrics in Prometheus' text format.
-   * @param gauges additional values, keyed by their names in the JSON metrics
+   * @param gauges further values to include, keyed by their names in the JSON metrics
    */
   text(gauges: Readonly<Record<string, number>>): string;
 }

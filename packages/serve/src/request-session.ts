@@ -1,28 +1,35 @@
-/** Determines the session, and thus the conversation, to which a request belongs. */
+/**
+ * Determines the session of a request. Requests of the same session belong to the same
+ * conversations.
+ */
 import { hash } from 'node:crypto';
 import { decodeSegment } from '@trinity-rft/http-server';
 
-/** Name of the header, or of the key in `metadata`, that contains the session. */
+/**
+ * Name of the HTTP header that contains the session, and of the key in `metadata` that may contain
+ * it instead.
+ */
 export const sessionField = 'x-trinity-session';
 
 export interface SessionLookup {
   /**
-   * Resolves to the session of an earlier completion or response of this server, or to undefined
-   * for an unknown id.
+   * Returns the session of an earlier completion or response of this server, or undefined if the id
+   * is unknown.
    */
   readonly sessionOfCall: (msgId: string) => Promise<string | undefined>;
-  /** Body of the request; undefined if it has none. */
+  /** Parsed body of the request, or undefined if it has none. */
   readonly body: unknown;
 }
 
 type Body = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the session of a request. The first of these that is present determines it: the header,
- * the session of the stored response that is requested or continued, `metadata`, `user`, and the
- * beginning of the conversation up to its first user message. The beginning lets conversations of
- * clients that do not identify themselves continue token by token. The session is `none` for
- * requests without a body, and for retrieved responses that this server does not have.
+ * Returns the session of a request. It is determined by the first of these that is present: the
+ * header; the stored response that the request retrieves or continues, whose session is used;
+ * `metadata`; `user`; and the messages up to the first user message. Because of the last,
+ * conversations can continue from their recorded tokens even if the client does not identify
+ * itself. The session is `none` for requests without a body, and for requests to retrieve a
+ * response that this server does not have.
  */
 export async function sessionOf(request: Request, lookup: SessionLookup): Promise<string> {
   const named = request.headers.get(sessionField)?.trim();
@@ -41,8 +48,8 @@ export async function sessionOf(request: Request, lookup: SessionLookup): Promis
 }
 
 /**
- * Returns the session that a client names. The name is truncated, and lone surrogates are replaced,
- * because they would change when the session is stored.
+ * Returns the name of the session for a name or user that a client has sent. Long names are
+ * truncated. Lone surrogates are replaced, because storing would change them.
  */
 const sessionFor = (kind: 'name' | 'user', name: string): string =>
   `${kind}:${name.slice(0, 256).toWellFormed()}`;

@@ -1,6 +1,6 @@
 /**
- * A product's server as one web-standard function: the model's endpoint, feedback, commits and
- * metrics.
+ * A product's server as one function from Request to Response: model endpoint, feedback, commits
+ * and metrics.
  */
 import { describeError, type Clock, type Logger } from '@trinity-rft/core';
 import { errorResponse, prometheusType, whenSent, withoutCause } from '@trinity-rft/http-server';
@@ -22,27 +22,29 @@ import type { ServedCall, TurnStore } from './turns/turn-store.js';
 export interface ServeOptions {
   readonly turns: TurnStore;
   /**
-   * Creates the handler of a session. The handler must await `onCall` for every finished call
-   * before the client gets the end of the response. If `onCall` rejects, the call fails.
+   * Creates the handler for the model requests of one session. The handler must call `onCall` for
+   * every finished call, and await it before the client gets the end of the response. If `onCall`
+   * rejects, the call fails.
    */
   readonly createHandler: (
     session: string,
     onCall: (call: Omit<ServedCall, 'session'>) => Promise<void>,
   ) => Handler;
   readonly commit: Commit;
-  /** Returns the version of the weights that the next call will use. */
+  /** Returns the version of the weights with which the next call will be sampled. */
   readonly policyVersion: () => number;
-  /** Additional entries for `/metrics`. */
+  /** Returns additional values for `GET /metrics`, keyed by name. @default no additional values */
   readonly extraMetrics?: () => Promise<Readonly<Record<string, number>>>;
   readonly limits?: SessionLimits;
   /**
-   * Reads the body of a request to the model, once for both determining its session and handling
-   * it.
+   * Reads the body of a request to the model. It is read once, and used both to determine the
+   * session and to handle the request.
    * @throws ModelError 4xx for an invalid body
    */
   readonly readBody: (request: Request) => Promise<ParsedBody>;
   /**
-   * Creates the response for an error of a request to the model, in the format of the model's API.
+   * Converts an error that a request to the model caused to a response in the format of the model's
+   * API.
    * @default the error format of feedback and commits
    */
   readonly modelErrorResponse?: (request: Request, error: unknown) => Response;
@@ -52,8 +54,8 @@ export interface ServeOptions {
 
 export interface Serve {
   /**
-   * Handles `POST /feedback`, `POST /commit` and `GET /metrics`; passes all other requests to the
-   * model of their session. Never rejects. Does not check a key.
+   * Handles `POST /feedback`, `POST /commit` and `GET /metrics`. Passes all other requests to the
+   * model handler of their session. Never rejects. Does not check keys.
    */
   readonly handler: Handler;
   /**
@@ -63,10 +65,7 @@ export interface Serve {
   drain(timeoutMs: number): Promise<void>;
 }
 
-/**
- * Creates a product's server, which handles model requests and processes feedback. Does not open a
- * port.
- */
+/** Creates a product's server, which handles model requests and feedback. Does not open a port. */
 export function createServe(options: ServeOptions): Serve {
   const { turns, logger, modelErrorResponse = (_, error) => errorResponse(error) } = options;
   const inFlight = trackInFlightRequests(options.clock, logger);
@@ -133,8 +132,8 @@ export function createServe(options: ServeOptions): Serve {
 }
 
 /**
- * Creates sessions that record each finished call in the turn store before the client gets the end
- * of the response.
+ * Creates the table of sessions. Each finished call is recorded in the turn store before the client
+ * gets the end of the response.
  */
 function recordedSessions({ turns, createHandler, limits }: ServeOptions): Sessions {
   const sessions = createSessions(

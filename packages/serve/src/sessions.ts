@@ -1,5 +1,6 @@
 /**
- * Keeps one recording model per session, which continues conversations from their sampled tokens.
+ * Keeps a recording model for each session, so that conversations continue from their sampled
+ * tokens.
  */
 
 /**
@@ -16,10 +17,10 @@ export interface ParsedBody {
 }
 
 export interface SessionLimits {
-  /** Maximum number of sessions whose tokens are kept. @default 4096 */
+  /** Maximum number of sessions to keep. The least recently used ones are evicted. @default 4096 */
   readonly maxSessions?: number;
   /**
-   * Maximum number of tokens in all kept sessions together, including prompts.
+   * Maximum number of tokens in all sessions together, including prompts.
    * @default 16_000_000
    */
   readonly maxTokens?: number;
@@ -42,9 +43,10 @@ interface Session {
 }
 
 /**
- * Creates a table of sessions, which evicts the least recently used sessions above the limits. The
- * conversations of an evicted session are rendered again from the messages that the client sends,
- * and its stored Responses are lost. Calls in progress finish as usual.
+ * Creates a table of sessions. If there are more than the limits allow, the least recently used
+ * sessions are evicted. If a conversation of an evicted session continues, its prompt is rendered
+ * again from the client's messages. Stored responses of an evicted session are lost. Calls in
+ * progress finish as usual.
  */
 export function createSessions(
   create: (session: string) => Handler,

@@ -1,4 +1,4 @@
-/** Advantage function whose baseline is shifted away from the mean reward. */
+/** Advantage function whose baseline is the mean reward of the group plus a constant shift. */
 import { booleanArg, numberArg, type Experience } from '@trinity-rft/core';
 import type { PartDoc } from '../parts/part.js';
 import { byGroup, type ScoreGroup } from './shared/group-scores.js';

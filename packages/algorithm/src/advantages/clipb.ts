@@ -1,6 +1,6 @@
 /**
- * Group-relative advantages that exclude tokens of bad rollouts if training on them would reduce
- * the entropy far more than is usual in the batch.
+ * Group-relative advantages that exclude tokens with a negative advantage from training if training
+ * on them would reduce the entropy far more than training on the other tokens of the batch would.
  */
 import { numberArg } from '@trinity-rft/core';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
@@ -17,10 +17,10 @@ const args = {
 };
 
 /**
- * Computes advantages as in `grpo_verl` and removes tokens from the action mask. With S = p (H +
- * log p) for each trained token of probability p and entropy H, and mean E and population variance
- * v of S over the batch, tokens with A < 0 and S - E < -mu sqrt(v) are removed. The function needs
- * entropies, so it is only available in the trainer.
+ * Computes advantages as in `grpo_verl` and removes tokens from the action mask. A trained token
+ * has the probability p, and the policy has the entropy H at that token. S = p (H + log p), with
+ * mean E and population variance v over the batch. Tokens with A < 0 and S - E < -mu sqrt(v) are
+ * removed. The function needs entropies, so it is only available in the trainer.
  *
  * Metrics: `frac_clipped`, `frac_clipped_pos`, `frac_clipped_neg`, `ES` (E), `varS` (v), and those
  * of `grpo_verl`.

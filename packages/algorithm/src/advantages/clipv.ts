@@ -1,6 +1,7 @@
 /**
- * Group-relative advantages that exclude tokens of bad rollouts if training on them would reduce
- * the entropy far more than is expected under the token's own distribution.
+ * Group-relative advantages that exclude tokens with a negative advantage from training if training
+ * on them would reduce the entropy far more than expected for a token sampled from the same
+ * distribution.
  */
 import { numberArg, InvariantError } from '@trinity-rft/core';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
@@ -22,11 +23,12 @@ const args = {
 };
 
 /**
- * Computes advantages as in `grpo_verl` and removes tokens from the action mask. D = necs - p (H +
- * log p) for each trained token, where necs is the expectation of p (H + log p) under the token's
- * distribution. sd is the population deviation of D over the batch. Tokens with A < 0 and D > mu sd
- * are removed, but only the max(floor(maxFrac * trained tokens), 1) with the largest D. The function
- * needs entropies and `necs`, so it is only available in the trainer.
+ * Computes advantages as in `grpo_verl` and removes tokens from the action mask. For each trained
+ * token of probability p, where the policy has the entropy H, D = necs - p (H + log p). necs is the
+ * expectation of p (H + log p) over the token distribution at that position. sd is the population
+ * standard deviation of D over the batch. Tokens with A < 0 and D > mu sd are candidates. Of these,
+ * at most max(floor(maxFrac * trained tokens), 1) tokens with the largest D are removed. The
+ * function needs entropies and `necs`, so it is only available in the trainer.
  *
  * Metrics: `frac_clipped`, `frac_clipped_pos`, `frac_clipped_neg`, `stdD` (sd), and those of
  * `grpo_verl`.

@@ -1,4 +1,4 @@
-/** Group-in-group advantages: compares rollouts, and steps that began in the same state. */
+/** Group-in-group advantages: compares rollouts, and also steps with the same initial state. */
 import {
   choiceArg,
   numberArg,
@@ -38,12 +38,12 @@ type Options = ArgValues<typeof args>;
 
 /**
  * Computes A = A^E + omega A^S for every trained token of a step. The reward r_t of a step is
- * `info.step_reward`, or 0 if this is missing. If no step of the rollout has a step reward, the
- * last step has the rollout's `reward`. A^E = (v - mean) / (d + epsilon) over the rollouts of a
- * task, with v = sum of r_t, and d = 1 or the sample deviation. For a single rollout, A^E = v / (1
- * + epsilon). A^S is computed in the same way from the discounted returns-to-go of steps with equal
- * `info.env_state_hash`. For steps without a hash, or with a unique hash, A^S = 0. Steps are
- * ordered by `eid.step`.
+ * `info.step_reward`, or 0 if the field is missing. If no step of the rollout has a step reward,
+ * the last step has the rollout's `reward`. A^E = (v - mean) / (d + epsilon) over the rollouts of a
+ * task, with v = sum of r_t, and d is 1 or the sample standard deviation of v. For a single
+ * rollout, A^E = v / (1 + epsilon). A^S is computed in the same way from the discounted
+ * returns-to-go of steps with equal `info.env_state_hash`. For steps without a hash, or with a
+ * unique hash, A^S = 0. Steps are ordered by `eid.step`.
  *
  * Metrics `gigpo/…`: episode_reward_{mean,std} over rollouts, anchor_groups_{total,size_gt1},
  * anchor_group_hit_ratio (share of steps that were compared), mean_abs_A_E, mean_abs_A_S;
@@ -104,8 +104,8 @@ function compare(experiences: readonly Experience[], options: Options): ReturnTy
 }
 
 /**
- * Pairs each item with (v - mean) / (d + epsilon), where v is the item's value and d is 1 or the
- * sample deviation. A single item is paired with v / (1 + epsilon).
+ * Pairs each item with (v - mean) / (d + epsilon), where v is the item's value, and d is 1 or the
+ * sample standard deviation of all values. A single item is paired with v / (1 + epsilon).
  */
 function centred<Item>(
   items: readonly Item[],

@@ -1,4 +1,7 @@
-/** Group-relative advantage computed from token rewards, which a KL penalty may have changed. */
+/**
+ * Group-relative advantage computed from token rewards, from which a KL penalty may have been
+ * subtracted.
+ */
 import { numberArg } from '@trinity-rft/core';
 import { byDeviation, byGroup } from './shared/group-scores.js';
 import { grpoSource, returnOfRun } from './shared/groups.js';

@@ -52,12 +52,12 @@ const args = {
 type Options = ArgValues<typeof args>;
 
 /**
- * Computes A_i = (R_i - mean(R)) / (std(R) + epsilon) over the rollouts of one task, with the
- * sample deviation. A_i is the advantage of all trained tokens of the rollout. Without a rank
- * penalty, equal rewards give A = 0. With `stdCalLevel` `group`, a single rollout has A = R / (1 +
- * epsilon). With `batch`, the deviation is over the raw rewards of all rollouts, even under a rank
- * penalty. Groups are sorted by first appearance. `stdThreshold` and `rankPenalty` are not allowed
- * on train batches.
+ * Computes A_i = (R_i - mean(R)) / (std(R) + epsilon) over the rollouts of one task, where std is
+ * the sample standard deviation. A_i is the advantage of all trained tokens of the rollout. Without
+ * a rank penalty, equal rewards give A = 0. With `stdCalLevel` `group`, a single rollout has A = R
+ * / (1 + epsilon). With `batch`, std is taken over the raw rewards of all rollouts of the batch,
+ * even with a rank penalty. In the output, groups are in order of first appearance. `stdThreshold`
+ * and `rankPenalty` are not allowed on train batches.
  *
  * Metrics: `group_advantages/{reward_mean,reward_std}/{mean,max,min}` (including dropped groups),
  * `group_advantages/zero_variance_ratio`; on explore steps also `group_advantages/uneven_runs` and
@@ -84,7 +84,8 @@ export const grpo = defineAdvantagePart({
 });
 
 /**
- * Compares the rollouts of each group. Does not use `byGroup`, which cannot drop or repeat groups.
+ * Computes the scores of the rollouts in each group. Does not use `byGroup`, which cannot drop or
+ * duplicate groups.
  */
 function compare(
   experiences: readonly Experience[],

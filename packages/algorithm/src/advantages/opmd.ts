@@ -1,6 +1,6 @@
 /**
- * Advantage of online policy mirror descent: the reward minus a baseline of the group, not divided
- * by a deviation.
+ * Advantage of online policy mirror descent: the reward minus a baseline computed from the group.
+ * The difference is not divided by a standard deviation.
  */
 import { choiceArg, mean, numberArg, onlyWith, type Experience } from '@trinity-rft/core';
 import type { PartDoc } from '../parts/part.js';

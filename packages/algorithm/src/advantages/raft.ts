@@ -28,10 +28,10 @@ interface Run {
 }
 
 /**
- * Keeps whole rollouts, with advantage 1 on every trained token, so that the supervised loss
- * imitates them. `best` keeps one rollout of each task, even if all rewards are equal, and no
- * rollout if all rewards are below `minReward`. The output is sorted by task, and steps by
- * ascending `eid.step`.
+ * Keeps whole rollouts and sets advantage 1 on all of their trained tokens, so that they are
+ * imitated. `best` keeps one rollout of each task, even if all rewards are equal, and no rollout if
+ * all rewards are below `minReward`. The output is sorted by task, and steps by ascending
+ * `eid.step`.
  *
  * Metrics: `experience_count` (kept), `filtered_count`, `raft/kept_run_ratio`,
  * `raft/kept_reward_mean` (if any are kept), `group_advantages/zero_variance_ratio`.

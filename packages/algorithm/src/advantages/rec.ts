@@ -1,6 +1,6 @@
 /**
- * Advantage function whose baseline is the mean reward of the kept rollouts. Bad rollouts may be
- * dropped at random so that they do not outnumber good rollouts.
+ * Advantage function whose baseline is the mean reward of the kept rollouts of a task. If rollouts
+ * below the mean reward outnumber the others, the surplus may be dropped at random.
  */
 import {
   booleanArg,
@@ -34,8 +34,8 @@ const args = {
  * Computes A_i = R_i - mean(R_K), where K are the kept rollouts of the task. With `stdNormalize`,
  * divides by (std(R_K) + epsilon), where std is the population deviation. Dropped rollouts have A =
  * 0 and stay in the batch. For a single kept rollout, A = R, or R / (1 + epsilon) with
- * `stdNormalize`. Equal rewards give A = 0. The seed and the key of the group determine which
- * rollouts are dropped.
+ * `stdNormalize`. Equal rewards give A = 0. The seed of the training run and the key of the group
+ * determine which rollouts are dropped.
  *
  * Metrics: `group_advantages/{drop_balance,reward_mean,reward_std}/{mean,max,min}`,
  * `group_advantages/{zero_variance_ratio,uneven_runs}`.
@@ -77,8 +77,9 @@ export const rec = defineAdvantagePart({
 });
 
 /**
- * Returns the indices of random rollouts below the mean reward, as many as must be dropped so that
- * the others below the mean do not outnumber the rollouts at or above it.
+ * Returns the indices of the rollouts to drop, selected at random from those below the mean reward.
+ * Drops only as many as necessary for the remaining ones below the mean not to outnumber the
+ * rollouts at or above the mean.
  */
 function surplusOf(rewards: readonly number[], seed: number): ReadonlySet<number> {
   const average = groupMean(rewards);

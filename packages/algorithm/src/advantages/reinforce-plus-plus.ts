@@ -10,8 +10,8 @@ const args = { gamma: numberArg(1, { min: 0, max: 1 }, 'Discount of later reward
 
 /**
  * Computes returns_t = reward_t + gamma returns_(t+1) over all tokens of a row. The advantages are
- * the returns, whitened over the trained tokens of the batch, and 0 for masked tokens. Groups have
- * no influence. If all returns are equal, advantages are 0. A single trained token keeps its
+ * the returns, whitened over the trained tokens of the batch, and 0 for masked tokens. Rollouts are
+ * not grouped by task. If all returns are equal, advantages are 0. A single trained token keeps its
  * return.
  *
  * Metric: `returns/mean` over trained tokens.

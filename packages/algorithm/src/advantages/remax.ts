@@ -15,10 +15,11 @@ import { defineAdvantagePart } from '../parts/advantage-part.js';
 import { returnMetrics, trainedMoments } from './shared/whiten.js';
 
 /**
- * Computes returns_t = sum of the rewards from t on, and A_t = returns_t - b on trained tokens. b
- * is the reward of the greedy response: `rewardBaselines` of a batch, or `info.reward_baseline` of
- * an experience, which the workflow must write. Masked tokens keep returns_t, which no loss reads.
- * Groups have no influence.
+ * Computes returns_t = sum of the rewards from token t on, and A_t = returns_t - b on trained
+ * tokens. b is the reward of the greedy response to the task. In train batches, b is read from
+ * `rewardBaselines`. On explore steps, b is `info.reward_baseline` of an experience, which the
+ * workflow must set. For masked tokens, the advantage is returns_t, but no loss reads it. Rollouts
+ * are not grouped by task.
  *
  * Metrics: `returns/mean` over trained tokens, `baseline/mean` over rows.
  */

@@ -5,8 +5,9 @@ import { compareArg } from './shared/runs.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
 /**
- * Computes A_i = G_i - mean of the other G_j = (G_i - mean(G)) n / (n - 1), where G is the sum of
- * token rewards. For a single rollout, A = G. If all sums are equal, A = 0. Metrics:
+ * Computes A_i = G_i - (mean of G_j over the other rollouts j) = (G_i - mean(G)) n / (n - 1), where
+ * G_i is the sum of the token rewards of rollout i, over the n rollouts of one task. For a single
+ * rollout, A = G. If all sums are equal, A = 0. Metrics:
  * `group_advantages/reward_mean/{mean,max,min}`,
  * `group_advantages/{zero_variance_ratio,uneven_runs}`.
  */

@@ -1,4 +1,7 @@
-/** Group-relative advantage for whole rollouts of several steps. */
+/**
+ * Group-relative advantage for rollouts of several steps: every step gets the score of its whole
+ * rollout.
+ */
 import {
   booleanArg,
   choiceArg,
@@ -50,7 +53,7 @@ const args = {
 type Options = ArgValues<typeof args>;
 
 interface Group {
-  /** Experiences of each rollout, by ascending step; with `last_listed` in the order of arrival. */
+  /** Experiences of each rollout, by ascending step, or in order of arrival with `last_listed`. */
   readonly runs: readonly (readonly Experience[])[];
   /** Reward of the last experience of each rollout. */
   readonly rewards: readonly number[];

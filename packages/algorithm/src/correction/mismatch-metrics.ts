@@ -1,4 +1,4 @@
-/** Measures the mismatch between sampler and trainer. */
+/** Measures the difference between the log-probabilities of the sampler and of the trainer. */
 import { mean, type Metrics } from '@trinity-rft/core';
 import { clampLogRatio } from '../parts/numbers.js';
 import { largest, smallest, sum, type Row } from './rows.js';
@@ -11,8 +11,8 @@ interface Logprobs {
 }
 
 /**
- * Computes metrics with verl's names and formulas: perplexities, the KL divergence of the sampler
- * from the trainer, and chi squared.
+ * Computes metrics with verl's names and formulas: the perplexities of both policies, the KL
+ * divergence of the sampler's policy from the trainer's, and the chi-squared divergence.
  */
 export function mismatchMetrics(
   rows: readonly Row[],

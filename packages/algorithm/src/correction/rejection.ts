@@ -1,4 +1,6 @@
-/** Excludes tokens or rows for which sampler and trainer differ too much. */
+/**
+ * Excludes tokens or rows for which the log-probabilities of sampler and trainer differ too much.
+ */
 import { mean, type Metrics } from '@trinity-rft/core';
 import { clampLogRatio } from '../parts/numbers.js';
 import { largest, share, sum, type Row } from './rows.js';
@@ -16,8 +18,9 @@ const estimators = {
 const overRow = { sum, mean, max: largest } as const;
 
 /**
- * Names of verl's options. Options that start with `token` reject single tokens. The others reject
- * whole rows by the sum, mean or maximum of the estimator over the row.
+ * Names of verl's rejection options. Options that start with `token` reject single tokens. The
+ * others reject a whole row if the sum, mean or maximum of the estimator over the row is out of
+ * bounds.
  */
 export const rejectionNames = [
   'token_k1',
@@ -36,10 +39,11 @@ export const rejectionNames = [
 export interface RejectionOption {
   readonly name: (typeof rejectionNames)[number];
   /**
-   * Upper bound, above 0. For k1, the bound limits the ratio e^k1; for k2 and k3, the value itself.
+   * Upper bound, above 0. For k1, it bounds the ratio e^k1. For k2 and k3, it bounds the value of
+   * the estimator.
    */
   readonly upper: number;
-  /** Lower bound of the ratio; only for k1. @default 1 / upper */
+  /** Lower bound of the ratio e^k1. Only allowed for k1. @default 1 / upper */
   readonly lower?: number | undefined;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Corrects a loss for the difference between the sampler's and the trainer's log-probabilities. The
- * log-probabilities differ if the sampler is another program, or uses another number format or
- * older weights.
+ * Corrects a loss for the difference between the sampler's and the trainer's log-probabilities.
+ * They differ if the sampler is a different program, uses a different data type, or has older
+ * weights.
  */
 import type { LossInput, LossOutput, Metrics, PolicyLossFn } from '@trinity-rft/core';
 import { mismatchMetrics } from './mismatch-metrics.js';
@@ -18,11 +18,11 @@ export interface RolloutCorrection {
 
 /**
  * Wraps a loss. The loss receives the trainer's log-probabilities x as the old ones, so that its
- * own ratio is 1, and w A instead of the advantage A. Here rho = e^d, where d = x - log-probability
- * by the sampler, summed over the row at level `sequence`. The weight w is min(rho, upper). With
- * `lower`, it is rho within [lower, upper] and 0 outside. With `normalize`, w is divided by its
- * mean. Rejected tokens are removed from the action mask. Same as verl's `rollout_correction` with
- * `bypass_mode: false`, for losses that are linear in A.
+ * own ratio is 1, and w A instead of the advantage A. The ratio is rho = e^d, where d is x minus
+ * the sampler's log-probability, summed over the row if the level is `sequence`. The weight w is
+ * min(rho, upper). With `lower`, it is rho within [lower, upper] and 0 outside. With `normalize`, w
+ * is divided by its mean. Rejected tokens are removed from the action mask. Same as verl's
+ * `rollout_correction` with `bypass_mode: false`, for losses that are linear in A.
  * @see https://richardli.xyz/rl-collapse; https://fengyao.notion.site/off-policy-rl
  */
 export const correctedLoss =
@@ -45,7 +45,8 @@ interface Correction {
 }
 
 /**
- * Computes weights and mask. Rows of experts are ignored, because the policy did not sample them.
+ * Computes the weights and the action mask of a batch. Ignores rows of expert demonstrations,
+ * because the policy did not sample them.
  */
 export function correctionOf(
   input: Pick<

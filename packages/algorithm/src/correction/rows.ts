@@ -1,4 +1,7 @@
-/** Selects the sampled tokens that are trained on, by row, and sums over them. */
+/**
+ * Selects the rows that the policy sampled and their trained tokens, and computes sums over these
+ * tokens.
+ */
 import type { LossInput } from '@trinity-rft/core';
 
 export interface Row {

@@ -1,10 +1,16 @@
-/** Importance weights from the sampler's policy to the trainer's. */
+/**
+ * Importance weights that correct for the difference between the sampler's policy and the
+ * trainer's.
+ */
 import { mean, type Metrics } from '@trinity-rft/core';
 import { boundedExp } from '../parts/numbers.js';
 import { largest, share, smallest, sum, type Row } from './rows.js';
 
 export interface WeightOptions {
-  /** Selects the ratio that is the weight of a token: its own ratio, or that of its whole row. */
+  /**
+   * Level of the ratio that is used as the weight of a token: the ratio of the token itself, or
+   * that of its whole row.
+   */
   readonly level: 'token' | 'sequence';
   /** Upper bound, above 0. Without `lower`, larger ratios are reduced to this bound. */
   readonly upper: number;
@@ -53,8 +59,9 @@ const applied = (ratio: number, { upper, lower }: WeightOptions): number => {
 type PerToken = readonly (readonly number[])[];
 
 /**
- * Computes metrics as in verl. At level `sequence`, extremes and the fractions of high and low
- * ratios are over rows, and extremes are of the ratios before truncation.
+ * Computes metrics as in verl. At level `sequence`, the minimum, the maximum and the fractions of
+ * high and low ratios are over rows instead of tokens, and minimum and maximum are of the ratios
+ * before truncation.
  */
 function weightMetrics(ratios: PerToken, used: PerToken, options: WeightOptions): Metrics {
   const { level, upper, lower } = options;

@@ -13,7 +13,10 @@ const args = {
 
 export type EntropyPart = Part<LossPart | undefined>;
 
-/** The entropy H as a token loss, for metrics and for the bonus. Metric `entropy_loss` = agg(H). */
+/**
+ * Defines the entropy H of a token as a token loss, used for the metric and for the bonus. Metric
+ * `entropy_loss` = agg(H).
+ */
 const entropyLoss: TokenLoss = {
   lossMetric: 'entropy_loss',
   tokenMeans: [],
@@ -33,7 +36,7 @@ const entropyLoss: TokenLoss = {
 
 /**
  * Defines loss = -entropyCoef * agg(H). The metric is reported even if the coefficient is 0. With
- * `sampledRowsOnly`, agg covers only rows whose `expertMask` is 0.
+ * `sampledRowsOnly`, agg covers only rows that the policy sampled (`expertMask` 0).
  */
 export const entropyPart = (doc: PartDoc, sampledRowsOnly: boolean): EntropyPart =>
   definePart({
@@ -54,8 +57,8 @@ export const entropyPart = (doc: PartDoc, sampledRowsOnly: boolean): EntropyPart
   });
 
 /**
- * Entropy loss without a term, so that entropies are not computed. Accepts the same argument as the
- * other entropy losses.
+ * Entropy loss that contributes nothing, so that entropies need not be computed. Accepts the same
+ * argument as the other entropy losses.
  */
 export const noEntropy: EntropyPart = definePart({
   args,

@@ -3,9 +3,9 @@ import { clampLogRatio } from '../parts/numbers.js';
 import type { TokenQuantities, TokenResult } from '../parts/token-loss.js';
 
 /**
- * Sets the value and its derivative dvalue/dx. Inputs are a = f - x, where f is the log-probability
- * under the reference and x under the current weights, and the ratio r = e^(x - o), where o is the
- * log-probability at sampling.
+ * Writes the estimate and its derivative with respect to x to `out`. Inputs are a = f - x, where f
+ * is the log-probability under the reference and x under the current weights, and the ratio r =
+ * e^(x - o), where o is the log-probability at sampling.
  */
 export type KlEstimator = (
   token: Pick<TokenQuantities, 'refLogRatio' | 'ratio' | 'ratioSlope'>,
@@ -13,8 +13,8 @@ export type KlEstimator = (
 ) => void;
 
 /**
- * Returns k3 = e^a - 1 - a. Beyond a = 20, k3 continues as its tangent, so that one token cannot
- * overflow the batch.
+ * Returns k3 = e^a - 1 - a. For a > 20, returns the tangent at 20 instead, so that no single token
+ * makes the sum of the batch overflow.
  */
 // expm1 is precise where the policies are close. exp - 1 would lose digits.
 const k3Of = (a: number): number => (a > 20 ? Math.exp(20) * (a - 19) - 1 - a : Math.expm1(a) - a);
@@ -42,7 +42,10 @@ export const klEstimators = {
     out.loss = k3Of(a);
     out.gradient = k3Slope(a, out.loss);
   },
-  /** k3 with f - x clamped to ±20 and the value limited to 10. The gradient is 0 beyond a limit. */
+  /**
+   * k3 with f - x clamped to ±20 and the value limited to 10. The gradient is 0 where either limit
+   * applies.
+   */
   low_var_kl: ({ refLogRatio: a }, out) => {
     const k3 = k3Of(clampLogRatio(a));
     out.loss = Math.min(k3, 10);
@@ -54,8 +57,8 @@ export const klEstimators = {
     out.gradient = -Math.sign(a);
   },
   /**
-   * min(r, 2) k3. The factor corrects for samples of the old policy. If r is constantly 1, this
-   * equals k3. The gradient includes the gradient of the factor.
+   * min(r, 2) k3. The factor min(r, 2) corrects for tokens that an older policy sampled. If r is
+   * always 1, this equals k3. The gradient includes the gradient of the factor.
    */
   corrected_k3: ({ refLogRatio: a, ratio: r, ratioSlope }, out) => {
     const k3 = k3Of(a);

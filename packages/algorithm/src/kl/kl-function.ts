@@ -1,4 +1,7 @@
-/** A KL function makes an estimator available as a term of the loss and as a penalty on rewards. */
+/**
+ * KL functions. Each one makes a divergence estimator available as a loss term and as a penalty on
+ * rewards.
+ */
 import { booleanArg, numberArg, onlyWith, type Arg } from '@trinity-rft/core';
 import type { KlPenalty } from '@trinity-rft/core/internal';
 import { readArgs } from '@trinity-rft/core/support';
@@ -34,8 +37,8 @@ const args = {
 };
 
 /**
- * A KL function. `make` returns undefined if nothing has to be computed, so that the reference
- * model is not needed.
+ * A KL function. `make` returns undefined if the function contributes nothing, so that no reference
+ * model is needed.
  */
 export interface KlPart extends Part<LossPart | undefined> {
   /**

@@ -10,7 +10,7 @@ import { eachTrainedToken } from '../parts/rows.js';
 import type { KlEstimator } from './estimators.js';
 
 export interface KlPenaltyOptions {
-  /** Name of the function, for messages. */
+  /** Name of the KL function, used in error messages. */
   readonly owner: string;
   /** Coefficient of the first step. */
   readonly klCoef: number;
@@ -20,17 +20,17 @@ export interface KlPenaltyOptions {
 }
 
 /**
- * Prevents division by zero in rows without trained tokens, which count as 0 in the mean. The value
- * is the same as in Trinity-RFT.
+ * Prevents division by zero in rows without trained tokens, whose mean divergence is then 0. The
+ * value is the same as in Trinity-RFT.
  */
 const epsilon = 1e-8;
 
 /**
- * Makes a penalty that replaces the reward of trained tokens with reward_t - c * kl(old,
- * reference)_t. If adaptive, with B rows, the next coefficient is c' = c * (1 + clip(kl / targetKl
- * - 1, -0.2, 0.2) * min(1, B / horizon)). The coefficient therefore stays above 0, however many
- * rows a batch has. At 0, it could not recover. kl is the mean over rows of the mean divergence of
- * a row. Metrics: `kl`, and `kl_coef`, the coefficient of this step.
+ * Makes a penalty that subtracts c * kl(old, reference)_t from the reward of each trained token. If
+ * the penalty is adaptive, the next coefficient after a batch of B rows is c' = c * (1 + clip(kl /
+ * targetKl - 1, -0.2, 0.2) * min(1, B / horizon)). The term min(1, B / horizon) keeps the
+ * coefficient above 0, because a coefficient of 0 could never rise again. kl is the mean over rows
+ * of the mean divergence of a row. Metrics: `kl`, and `kl_coef`, the coefficient of this step.
  * @see arXiv:1909.08593, section 2.2
  */
 export function klPenalty(
@@ -59,9 +59,7 @@ export function klPenalty(
   };
 }
 
-/**
- * Returns the penalised rewards, and in `kl` the mean over rows of the mean divergence of a row.
- */
+/** Returns the penalised rewards, and as `kl` the mean over rows of each row's mean divergence. */
 function penalise(
   input: AdvantageInput,
   estimator: KlEstimator,

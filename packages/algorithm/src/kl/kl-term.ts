@@ -4,7 +4,7 @@ import type { LossPart, TokenLoss } from '../parts/token-loss.js';
 import type { KlEstimator } from './estimators.js';
 
 export interface KlTermOptions {
-  /** Name of the function, for messages. */
+  /** Name of the KL function, used in error messages. */
   readonly owner: string;
   readonly klCoef: number;
   readonly adaptive: boolean;

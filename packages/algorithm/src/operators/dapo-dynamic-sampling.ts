@@ -1,4 +1,4 @@
-/** Keeps groups in which some rollouts are correct and others are not. */
+/** Drops groups in which the rollouts are all correct or all incorrect. */
 import { numberArg, stringArg, type Experience } from '@trinity-rft/core';
 import { rewardOf } from '../advantages/shared/groups.js';
 import { byRun, byTask, inOrderOfSteps } from '../advantages/shared/runs.js';

@@ -1,4 +1,7 @@
-/** Excludes truncated responses from the loss, but keeps them in their groups. */
+/**
+ * Excludes truncated responses from the loss. Their rewards still count in the comparison of their
+ * group.
+ */
 import { withFields } from '@trinity-rft/core';
 import { definePart, type OperatorPart } from '../parts/part.js';
 

@@ -27,8 +27,8 @@ export const passRateCalculator: OperatorPart = definePart({
 });
 
 /**
- * Returns the feedback for the row of a task, or an empty list if `info` does not name the task set
- * and the row.
+ * Returns the feedback about the task set row from which a task was made, or an empty list if
+ * `info` does not name the task set and the row.
  */
 function feedbackOf(task: readonly Experience[], compare: Compared): readonly RowFeedback[] {
   const { taskset, row } = task[0]?.info ?? {};

@@ -10,7 +10,7 @@ const operations = {
   DIV: (reward: number, value: number) => (value === 0 ? reward : reward / value),
 } as const;
 
-/** One operation, with the names used in YAML. */
+/** One operation on the reward. Fields have the names used in YAML. */
 interface RewardShaping {
   /** Key in `info` or in the metrics. */
   readonly stats_key: string;

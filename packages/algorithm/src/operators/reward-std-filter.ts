@@ -1,13 +1,13 @@
-/** Drops groups whose rewards hardly differ. */
+/** Drops groups whose rewards differ too little to give a learning signal. */
 import { numberArg, gatherMetrics, mean } from '@trinity-rft/core';
 import { populationDeviation, rewardOfRun } from '../advantages/shared/groups.js';
 import { byTask, compareArg, membersOf } from '../advantages/shared/runs.js';
 import { definePart, type OperatorPart } from '../parts/part.js';
 
 /**
- * Drops groups by the population standard deviation over the rollouts of a task. Equal rewards have
- * a deviation of exactly 0. Metrics: `filtered_count`, `{reward_mean,reward_std}/{mean,max,min}`
- * over groups of at least two.
+ * Drops groups according to the population standard deviation of the rewards of a task's rollouts.
+ * Equal rewards have a standard deviation of exactly 0. Metrics: `filtered_count`,
+ * `{reward_mean,reward_std}/{mean,max,min}` over groups of at least two rollouts.
  * @throws RewardError for an experience without a finite reward
  */
 export const rewardStdFilter: OperatorPart = definePart({

@@ -1,4 +1,7 @@
-/** Defines advantage functions: where they are available, and the inputs that they need there. */
+/**
+ * Definitions of advantage functions: whether they run on explore steps or on train batches, and
+ * the inputs they need there.
+ */
 import type {
   AdvantageFn,
   AlgorithmNeeds,
@@ -17,21 +20,25 @@ import type { Part, PartDoc } from './part.js';
  * rewards.
  */
 export interface AdvantageStrategy {
-  /** Called in the explorer's pipeline with one explore step, in which groups are complete. */
+  /**
+   * Called in the explorer's pipeline with the experiences of one explore step. All groups are
+   * complete.
+   */
   readonly advantage?: AdvantageFn;
   /**
-   * Called in the trainer with one train batch. Used if `advantage` is missing, or if rewards are
-   * penalised in the trainer.
+   * Called in the trainer with one train batch. Used if `advantage` is missing, or if the trainer
+   * subtracts a KL penalty from the rewards.
    */
   readonly batchAdvantage?: BatchAdvantageFn;
   readonly needs?: Partial<AlgorithmNeeds>;
 }
 
-/** Properties that can be read without creating the function. */
+/** Properties of an advantage function that can be read without creating the function. */
 export interface AdvantageFacts {
   /**
    * True if rollouts are compared with other rollouts of their task. A task with a single rollout
-   * then has little or no signal. A function decides this from the arguments.
+   * then has little or no signal. If the answer depends on the arguments, this is a function of the
+   * arguments.
    */
   readonly comparesRuns: boolean | ((args: Readonly<Record<string, unknown>>) => boolean);
 }

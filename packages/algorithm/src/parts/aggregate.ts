@@ -14,7 +14,7 @@ export const lossAggModes = [
 ] as const;
 export type LossAggMode = (typeof lossAggModes)[number];
 
-/** Argument of a term whose aggregation may differ from that of the algorithm. */
+/** Argument of loss terms that may be aggregated differently from the rest of the objective. */
 export const lossAggModeArg: Arg<LossAggMode | undefined> = choiceArg(
   lossAggModes,
   undefined,
@@ -30,7 +30,7 @@ export interface Aggregation {
   readonly norm?: number | undefined;
 }
 
-/** Fields of a batch from which the weights are computed. */
+/** Fields of a batch that are needed to compute the weights. */
 export type AggregationInput = Pick<LossInput, 'offsets' | 'actionMask' | 'runs'>;
 
 export interface AggregationOptions {
@@ -40,7 +40,8 @@ export interface AggregationOptions {
    */
   readonly norm?: number | undefined;
   /**
-   * Mask of the rows to include. Other rows have weight 0 and are not counted. [B]
+   * Mask of the rows to include. Excluded rows have weight 0 and do not count in any denominator.
+   * [B]
    * @default all rows
    */
   readonly rows?: Uint8Array | undefined;
@@ -122,8 +123,8 @@ const weightOf: Readonly<Record<LossAggMode, (sizes: Sizes) => number>> = {
 };
 
 /**
- * Returns sum / (M + epsilon) for M trained tokens, the mean that metrics use in every aggregation
- * mode.
+ * Returns sum / (M + epsilon), where M is the number of trained tokens. Metrics are averaged in
+ * this way in every aggregation mode.
  */
 export const meanOf = (sum: number, trained: number): number => sum / (trained + epsilon);
 

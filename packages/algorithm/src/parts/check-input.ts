@@ -22,8 +22,9 @@ interface Batch {
 }
 
 /**
- * Checks the trained tokens of a loss input. Values of masked tokens have no influence and are not
- * checked. Missing fields are accepted, so functions that read them must check.
+ * Checks the trained tokens of a loss input. Values at masked tokens have no effect and are not
+ * checked. Optional fields may be missing; functions that read such a field must check that it is
+ * present.
  * @throws InvariantError if arrays are misaligned; EngineError if a number is not finite; its
  * message names row and token
  */
@@ -34,8 +35,9 @@ export function checkLossInput(input: LossInput, fields: readonly LossField[]): 
 }
 
 /**
- * Like {@link checkLossInput}, but also checks rewards and values of masked tokens, because a row's
- * reward is at its last token and returns are computed through all tokens.
+ * Like {@link checkLossInput}, but also checks rewards and values at masked tokens. These have an
+ * effect: a row's reward is at its last token, which may be masked, and returns are accumulated
+ * over all tokens.
  */
 export function checkAdvantageInput(
   input: AdvantageInput,
@@ -46,7 +48,7 @@ export function checkAdvantageInput(
     checkField(input, field, input[field], field === 'rewards' || field === 'values');
 }
 
-/** Like {@link checkLossInput}, for the loss of a critic. */
+/** Like {@link checkLossInput}, for the input of a critic's loss. */
 export function checkValueLossInput(input: ValueLossInput): void {
   checkRows('value loss', input);
   for (const field of ['values', 'oldValues', 'returns'] as const)

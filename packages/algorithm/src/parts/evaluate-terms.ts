@@ -1,6 +1,6 @@
 /**
- * Evaluates all token losses: reads quantities, skips masked tokens, weights and sums the losses,
- * and writes gradients.
+ * Evaluates the token losses of an objective in one pass over the tokens. Reads the quantities of
+ * each token, skips masked tokens, adds up the weighted losses, and writes the gradients.
  */
 import type { AlgorithmNeeds, LossInput, Metrics } from '@trinity-rft/core';
 import { meanOf, rowWeights, type Aggregation } from './aggregate.js';
@@ -16,14 +16,14 @@ import type {
 } from './token-loss.js';
 
 export interface EvaluateOptions {
-  /** Quantities that the terms read. All other quantities stay 0, and ratios stay 1. */
+  /** Quantities that the terms read. Quantities that are not needed stay 0, and ratios stay 1. */
   readonly needs: Partial<AlgorithmNeeds>;
   /**
-   * Aggregation for terms that have their own mode or rows. A term's mode replaces the mode of this
-   * aggregation.
+   * Aggregation used by terms that have their own mode or row mask. A term's own mode replaces the
+   * mode given here.
    */
   readonly aggregation: Aggregation;
-  /** Weight of each row's tokens, for all other terms. [B] */
+  /** Weight of each row's tokens, used by terms without their own mode or row mask. [B] */
   readonly weights: Float64Array;
   /** Array that accumulates the gradients of log-probabilities. [N] */
   readonly gradLogprobs: Float32Array;
@@ -52,7 +52,6 @@ export function evaluateTerms(
   return states.map(finish);
 }
 
-/** State of a term while a batch is evaluated. */
 interface TermState {
   readonly term: LossTerm;
   readonly state: unknown;
@@ -95,7 +94,7 @@ function begin(
   };
 }
 
-/** Begins a row. Returns true if the term applies to the row. */
+/** Prepares a term for the tokens of a row. Returns false if the term does not apply to the row. */
 function beginRow(termState: TermState, row: RowQuantities): boolean {
   const { term, state, weights, out } = termState;
   if (term.rows?.[row.index] === 0) return false;
@@ -158,7 +157,10 @@ const noQuantities = (): TokenQuantities => ({
  */
 const epsilon = { mean: 1e-8, drift: 1e-10 };
 
-/** Demonstrations have placeholders for log-probabilities at sampling. */
+/**
+ * Returns true for rows that the policy sampled. Demonstrations have only placeholders for the
+ * log-probabilities at sampling.
+ */
 const isSampled = ({ expertMask }: Columns, row: number): boolean => expertMask?.[row] !== 1;
 
 function readRow(read: Read, index: number, { start, end }: RowSpan): void {

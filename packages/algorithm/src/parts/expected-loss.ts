@@ -3,8 +3,8 @@ import { aggregationWeights, type Aggregation } from './aggregate.js';
 import type { LossPart } from './token-loss.js';
 
 /**
- * Describes the loss of an algorithm in the form that engines can compute themselves. Returns
- * undefined if the objective is a sum of several losses, or has another form.
+ * Describes the loss of an algorithm in a form that engines can compute themselves. Returns
+ * undefined if the objective is a sum of several losses, or if its loss has no such form.
  */
 export function expectedLoss(
   parts: readonly LossPart[],

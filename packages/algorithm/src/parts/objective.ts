@@ -33,13 +33,18 @@ export function objective(
 
 export interface EvaluatePartsOptions {
   readonly aggregation: Aggregation;
-  /** Quantities that the parts read, and whether the parts differentiate entropies. */
+  /**
+   * Quantities that the parts read. Also determines whether gradients of the entropy are computed.
+   */
   readonly needs: Partial<AlgorithmNeeds>;
-  /** Weight of each row's tokens. [B] @default weights of the aggregation */
+  /** Weight of each row's tokens. [B] @default the weights that `aggregation` gives */
   readonly weights?: Float64Array;
 }
 
-/** Adds up the parts for a batch that has already been checked. */
+/**
+ * Computes the sum of the parts, with gradients and metrics, for a batch that has already been
+ * checked.
+ */
 export function evaluateParts(
   parts: readonly LossPart[],
   input: LossInput,

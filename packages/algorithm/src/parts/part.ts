@@ -1,10 +1,13 @@
-/** An exchangeable part of an algorithm: its arguments, and its creation from them. */
+/**
+ * Exchangeable parts of an algorithm, such as losses and advantage functions. A part declares its
+ * arguments and is created from them.
+ */
 import type { ArgSpec, ArgValues, ExperienceOperator } from '@trinity-rft/core';
 import { readArgs } from '@trinity-rft/core/support';
 
 /** Documentation of a part. */
 export interface PartDoc {
-  /** Meaning of the part, in one sentence. */
+  /** One sentence that says what the part does. */
   readonly summary: string;
   /**
    * Formula in plain text, with the symbols of `docs/reference/algorithms.md`: x current, o old, f

@@ -20,19 +20,19 @@ export interface DescribedLoss<S extends ArgSpec> {
    */
   readonly args?: S;
   readonly doc?: PartDoc;
-  /** Inputs of the loss in addition to `logprob`. @default `{ rollouts: true }` */
+  /** Inputs that the loss needs in addition to `logprob`. @default `{ rollouts: true }` */
   readonly needs?: Partial<Omit<AlgorithmNeeds, 'advantages' | 'ratios'>>;
   /**
-   * Returns true if the gradient depends on the sampling log-probabilities, provided that the loss
-   * reads them.
+   * Returns true if the gradient depends on the log-probabilities at sampling. Only called if the
+   * loss reads them.
    * @default always true
    */
   readonly ratios?: (args: ArgValues<S>) => boolean;
 }
 
 /**
- * A loss given by a formula over tokens, which computes value, derivative and metrics from named
- * quantities.
+ * Definition of a loss by a formula over tokens. The formula computes the value, the derivative and
+ * the metrics from the quantities of one token.
  */
 export interface TokenLossDefinition<
   S extends ArgSpec,
@@ -54,14 +54,14 @@ export interface TokenLossDefinition<
    */
   readonly rowMeans?: readonly RowMean[];
   /**
-   * Constants that formulas derive from the arguments.
+   * Returns constants that the formulas use, derived from the arguments.
    * @default the arguments
    * @throws ConfigError for arguments that contradict each other
    */
   readonly constants?: (args: ArgValues<S>) => Constants;
   /**
-   * Computes the state from the whole batch, before any token. @default a function that returns the
-   * constants
+   * Computes state from the whole batch, before any token is evaluated.
+   * @default a function that returns the constants
    */
   readonly prepare?: (input: LossInput, constants: Constants) => State;
   /** Called for every row, before its tokens. */
@@ -78,15 +78,21 @@ export interface TokenLossDefinition<
   ) => void;
   /** Metrics of the whole batch. */
   readonly metrics?: (state: NoInfer<State>) => Metrics;
-  /** Aggregation mode that the loss requires; overrides the configuration. */
+  /**
+   * Aggregation mode that the loss requires. Overrides the mode of the configuration.
+   * @default the mode of the configuration
+   */
   readonly aggregation?: (args: ArgValues<S>) => LossAggMode | undefined;
   /**
-   * Form of the loss that engines may compute themselves. If this form is wrong for rare tokens,
-   * the trainer adds the difference afterwards.
+   * Form of the loss that engines may compute themselves. If an engine's value is inexact for rare
+   * tokens, the trainer adds the difference afterwards.
    * @default no such form
    */
   readonly known?: (constants: Constants) => KnownLoss | undefined;
-  /** Wraps the loss if an argument requires it. */
+  /**
+   * Returns the loss with additional behaviour that an argument turns on, or the same loss.
+   * @default no wrapper
+   */
   readonly wrap?: (loss: TokenLoss, args: ArgValues<S>) => TokenLoss;
 }
 
@@ -179,7 +185,7 @@ const inMode = (mode: LossAggMode, { terms, ...rest }: OpenLoss): OpenLoss => ({
   terms: terms.map((term) => ({ ...term, mode: term.mode ?? mode })),
 });
 
-/** A token loss definition with any type parameters. */
+/** A token loss definition whose `Constants`, `State` and metric types are arbitrary. */
 export type AnyTokenLoss<S extends ArgSpec> = TokenLossDefinition<
   S,
   unknown,

@@ -1,7 +1,4 @@
-/**
- * Types of the entries of `algorithm_type` and `sample_strategy`, which name the parts of an
- * algorithm.
- */
+/** Types of the entries of the tables for `algorithm_type` and `sample_strategy`. */
 import type { ArgSpec } from '@trinity-rft/core';
 import type { LossAggMode } from './aggregate.js';
 import type { PartDoc } from './part.js';
@@ -12,7 +9,10 @@ import type { PartDoc } from './part.js';
  */
 export type DataSchema = 'experience' | 'sft' | 'dpo' | 'cpt';
 
-/** An entry of `algorithm_type`, which names the parts. A configuration can override them. */
+/**
+ * An entry of `algorithm_type`: the names of an algorithm's parts, and default settings. A
+ * configuration can override each of them.
+ */
 export interface AlgorithmPreset {
   readonly doc: PartDoc;
   readonly schema: DataSchema;
@@ -22,7 +22,7 @@ export interface AlgorithmPreset {
   readonly advantageFn: PartRef | undefined;
   readonly policyLossFn: PartRef;
   readonly klLossFn: PartRef;
-  /** Penalty on rewards. @default no penalty */
+  /** KL penalty on rewards. @default no penalty */
   readonly klPenaltyFn?: PartRef;
   readonly entropyLossFn: PartRef;
   readonly sampleStrategy: PartRef;
@@ -33,14 +33,14 @@ export interface AlgorithmPreset {
    */
   readonly lossAggNorm?: number | 'max_response_tokens';
   /**
-   * Experience operators that are used if the configuration lists no operators. The argument value
-   * `max_response_tokens` is replaced with the maximum length of the model's responses.
+   * Experience operators to use if the configuration lists none. In their arguments, the value
+   * `max_response_tokens` stands for the maximum length of the model's responses.
    * @default no operators
    */
   readonly operators?: readonly PartRef[];
   /**
-   * Default of the configuration: true if groups that operators drop are replaced with groups of
-   * further tasks.
+   * Default of the configuration's setting for dynamic sampling: true to replace groups that
+   * operators drop with groups of further tasks.
    * @default false
    */
   readonly dynamicSampling?: boolean;
@@ -56,8 +56,8 @@ export interface PartRef {
 }
 
 /**
- * The trainer's strategy for taking experiences. The buffer implements the strategy, so only its
- * arguments are described here.
+ * Describes a strategy by which the trainer takes experiences from the buffer. Contains only
+ * arguments and documentation, because the buffer implements the strategies.
  */
 export interface SampleStrategy {
   readonly args: ArgSpec;

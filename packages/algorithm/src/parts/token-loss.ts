@@ -1,6 +1,6 @@
 /**
- * Losses given by formulas over the quantities of one token. `evaluateTerms` reads the quantities,
- * and weights and sums the losses.
+ * Types of losses that are formulas over the quantities of one token. `evaluateTerms` reads the
+ * quantities, evaluates the formulas, and adds up the weighted losses.
  */
 import type { AlgorithmNeeds, LossInput, Metrics } from '@trinity-rft/core';
 import type { ExpectedLoss } from '@trinity-rft/core/engine';
@@ -8,22 +8,26 @@ import type { Aggregation, LossAggMode } from './aggregate.js';
 
 /**
  * The quantities of one trained token. One object is reused for all tokens, so formulas must not
- * store it. Log-probabilities are in nats. Demonstrations (`expertMask` 1) have no rollouts.
+ * store it. Log-probabilities are in nats. Demonstrations (`expertMask` 1) are not rollouts, so
+ * they have no log-probability at sampling.
  */
 export interface TokenQuantities {
   /** x, the log-probability under the weights being trained. */
   logprob: number;
-  /** d = x - o, where o is the log-probability at sampling. 0 if there are no rollouts. */
+  /**
+   * d = x - o, where o is the log-probability at sampling. 0 for demonstrations, and if the loss
+   * does not need rollouts.
+   */
   logRatio: number;
-  /** r = e^d, with d clamped to ±20. 1 if there are no rollouts. */
+  /** r = e^d, with d clamped to ±20. 1 where there is no log-ratio. */
   ratio: number;
-  /** dr/dx, which is r, or 0 where d is clamped and where there are no rollouts. */
+  /** Derivative dr/dx: r, or 0 where d is clamped and where there is no log-ratio. */
   ratioSlope: number;
   /** A, the advantage. */
   advantage: number;
   /** f - x, where f is the log-probability under the reference. */
   refLogRatio: number;
-  /** H, the entropy of the distribution over the token, under the weights being trained. */
+  /** H, the entropy of the token distribution at this position, under the weights being trained. */
   entropy: number;
   /** Index of the token in the batch. */
   index: number;
@@ -31,7 +35,9 @@ export interface TokenQuantities {
   readonly row: RowQuantities;
 }
 
-/** Statistics over the trained tokens of a row. Log-ratios are 0 if there are no rollouts. */
+/**
+ * Statistics over the trained tokens of a row. Where tokens have no log-ratio, 0 is used instead.
+ */
 export interface RowQuantities {
   /** Index of the row in the batch. */
   index: number;
@@ -44,7 +50,7 @@ export interface RowQuantities {
   /** e^(sum of d), with the sum clamped to ±20: the ratio of the whole sequence. */
   sequenceRatio: number;
   /**
-   * Mean of -d, with each d clamped to ±20. Measures the drift of the policy since the row was
+   * Mean of -d, with each d clamped to ±20. Measures how far the policy has moved since the row was
    * sampled.
    */
   drift: number;
@@ -57,20 +63,24 @@ export interface TokenResult<Mean extends string = string> {
   gradient: number;
   /** dloss/dH; only set by losses that differentiate entropies. */
   entropyGradient: number;
-  /** Sums from which mean metrics are computed; each formula adds to the sums. */
+  /**
+   * Sums from which the means in metrics are computed. The formula adds the token's values to these
+   * sums.
+   */
   readonly sums: Record<Mean, number>;
 }
 
 /**
- * A loss with fixed arguments. `State` is the data that the formulas derive from the arguments and
- * the batch.
+ * A loss with fixed arguments. `State` is what `prepare` computes from the arguments and the batch.
  */
 export interface TokenLoss<State = unknown> {
   /** Metric name of the aggregated loss. */
   readonly lossMetric: string;
-  /** Sums that become means over trained tokens. */
+  /**
+   * Names of the sums in `sums` that are divided by the number of trained tokens to become metrics.
+   */
   readonly tokenMeans: readonly string[];
-  /** Sums that become means over rows. */
+  /** Names of the sums in `sums` that are divided by the number of rows to become metrics. */
   readonly rowMeans: readonly string[];
   /** Called once for every batch, before any token. */
   readonly prepare: (input: LossInput) => State;
@@ -82,14 +92,17 @@ export interface TokenLoss<State = unknown> {
   readonly metrics?: (state: State) => Metrics;
 }
 
-/** A loss as a term of an objective. */
+/** A token loss in an objective, with its coefficient, rows and aggregation mode. */
 export interface LossTerm {
   readonly loss: TokenLoss;
   /** Factor of the aggregated loss in the objective; metrics exclude it. @default 1 */
   readonly coefficient?: number;
   /** Mask of the rows to which the term applies. [B] @default all rows */
   readonly rows?: Uint8Array;
-  /** Replaces the mode of the objective's aggregation, never its norm. @default the same mode */
+  /**
+   * Aggregation mode of this term, with the norm of the objective's aggregation.
+   * @default the mode of the objective
+   */
   readonly mode?: LossAggMode | undefined;
 }
 
@@ -108,7 +121,10 @@ export interface BatchLoss {
   readonly metrics: Metrics;
 }
 
-/** A part of an objective for one batch: terms, or one loss of the whole batch. */
+/**
+ * Contribution of a part to the objective for one batch: token-loss terms, or one loss of the whole
+ * batch.
+ */
 export interface OpenLoss {
   readonly terms: readonly LossTerm[];
   /** Computes the metrics of the loss. @default the metrics of the terms and of `whole` */
@@ -116,9 +132,9 @@ export interface OpenLoss {
   readonly whole?: BatchLoss;
 }
 
-/** A loss in the form that engines can compute themselves. */
+/** Parameters of a loss that engines can compute themselves. */
 export interface KnownLoss extends Pick<ExpectedLoss, 'name' | 'low' | 'high'> {
-  /** Replaces the advantage A. @default no replacement */
+  /** Transforms each advantage before it enters the loss. @default the advantage is unchanged */
   readonly advantage?: (advantage: number) => number;
 }
 
@@ -126,7 +142,8 @@ export interface KnownLoss extends Pick<ExpectedLoss, 'name' | 'low' | 'high'> {
 export interface LossPart {
   readonly needs: Partial<AlgorithmNeeds>;
   /**
-   * Form that engines can compute, with the mode of the loss's aggregation if it has its own.
+   * Form of the loss that engines can compute themselves, with its own aggregation mode if it has
+   * one.
    * @default no such form
    */
   readonly known?: KnownLoss & Pick<LossTerm, 'mode'>;

@@ -20,8 +20,8 @@ const args = {
 /**
  * Computes l = max(-A s, -A clip(s, 1 - low, 1 + high)) with s = e^L, where L is the mean of d over
  * the trained tokens of the row. The gradient is that of s_t = e^(x - sg(x) + sg(L)), whose value
- * is s: dl/dx = -A s where the first branch is active, else 0. The paper aggregates with
- * `seq-mean-token-mean`.
+ * is s: dl/dx = -A s where the first argument of the max is larger, else 0. The paper aggregates
+ * with `seq-mean-token-mean`.
  *
  * Metrics `pg_loss`, `pg_clipfrac`, `ppo_kl` (mean of -d), `ppo_kl_seq` (mean of -L over rows).
  * @see GSPO, arXiv:2507.18071, eq. 13 to 17 (GSPO-token)

@@ -1,5 +1,6 @@
 /**
- * Selects the tokens that `m2po` keeps: the longest prefix in ascending order of squared log-ratio.
+ * Selects the tokens that `m2po` trains on, so that the mean squared log-ratio stays below a
+ * threshold.
  */
 import type { LossInput, Metrics } from '@trinity-rft/core';
 
@@ -11,9 +12,9 @@ export interface TrustMask {
 
 /**
  * Selects the tokens to keep. Candidates are trained tokens with A > 0 and d > 0, or A < 0 and d <
- * 0, which the advantage pushes further away from the old policy. If the mean of d^2 over the
- * candidates exceeds `threshold`, the candidates are sorted by ascending d^2, with ties in batch
- * order. The longest prefix whose mean does not exceed `threshold` is kept, and the other
+ * 0. Training on these moves the policy further away from the old policy. If the mean of d^2 over
+ * the candidates exceeds `threshold`, the candidates are sorted by ascending d^2, with ties in
+ * batch order. The longest prefix whose mean d^2 does not exceed `threshold` is kept, and the other
  * candidates are removed. All other trained tokens are kept.
  *
  * Metrics `m2_before`, `m2_after`, `masked_fraction`, `trust_region_fraction`.

@@ -21,8 +21,9 @@ const args = {
 
 /**
  * Computes l = -A e^clip(d, -clip, clip) for tokens that {@link trustMask} keeps, and 0 for other
- * tokens. All trained tokens count in the denominator. The gradient ignores the clip: dl/dx = -A
- * e^clip(d). The mask counts as a constant, and depends on the whole optimizer batch.
+ * tokens. All trained tokens, removed or not, count in the denominator. The gradient ignores the
+ * clip: dl/dx = -A e^clip(d). The mask counts as a constant, and depends on the whole optimizer
+ * batch.
  *
  * Metrics `pg_loss`, `ppo_kl` (mean of -clip(d)), `ratio/mean`, `m2_before`, `m2_after` (mean of
  * d^2 over the candidates), `masked_fraction`, `trust_region_fraction` (of trained tokens).

@@ -1,6 +1,6 @@
 /**
- * Policy optimisation combined with supervised learning on expert demonstrations, whose share
- * follows a schedule.
+ * Policy optimisation on sampled responses, combined with supervised learning on expert
+ * demonstrations in a proportion that follows a schedule.
  */
 import { booleanArg, numberArg } from '@trinity-rft/core';
 import { composePolicyLoss } from '../parts/policy-loss-part.js';
@@ -29,7 +29,7 @@ const args = {
   ...mixtureArgs,
 };
 
-/** Input of {@link muAt}: numbers of steps, and shares from 0 to 1. */
+/** Schedule of mu. Durations are in optimizer steps, and values of mu are from 0 to 1. */
 export interface MuSchedule {
   readonly muWarmupSteps: number;
   readonly muDecaySteps: number;
@@ -52,9 +52,10 @@ export function muAt(
 }
 
 /**
- * Computes loss = (1 - mu) L_ppo(sampled rows) + mu L_phi(demonstrated rows), with mu at the
- * optimizer step, see {@link muAt}. Like `mix`, but a kind without rows has metrics of 0. Metrics
- * `usual/<metrics of ppo>`, `expert/sft_phi_loss` (or `sft_loss`), `loss`, `mu`.
+ * Computes loss = (1 - mu) L_ppo(sampled rows) + mu L_phi(demonstrated rows), where {@link muAt}
+ * gives mu at the optimizer step. Unlike `mix`, reports metrics of 0 for a kind of rows that the
+ * batch does not contain. Metrics `usual/<metrics of ppo>`, `expert/sft_phi_loss` (or `sft_loss`),
+ * `loss`, `mu`.
  * @see CHORD, arXiv:2508.11408, eq. 4 to 9
  */
 export const mixChord = composePolicyLoss(

@@ -19,8 +19,9 @@ const args = {
 /**
  * Computes loss = (1 - mu) L_ppo(sampled rows) + mu L_sft(demonstrated rows). Each loss is
  * aggregated over the rows of its kind. With `normalization` `batch_sizes`, it is also multiplied
- * by a factor. A kind without rows contributes nothing and has no metrics. Metrics `usual/<metrics
- * of ppo>`, `expert/sft_loss`, `loss`.
+ * by a factor that depends on batch sizes. A kind of rows that the batch does not contain
+ * contributes nothing and has no metrics. Metrics `usual/<metrics of ppo>`, `expert/sft_loss`,
+ * `loss`.
  * @see CHORD, arXiv:2508.11408, eq. 4, with a constant mu
  */
 export const mix = composePolicyLoss(

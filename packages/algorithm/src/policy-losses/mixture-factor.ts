@@ -1,4 +1,4 @@
-/** Factors of `mix` and `mix_chord` that depend on batch sizes. */
+/** Factors by which `mix` and `mix_chord` multiply their two losses, computed from batch sizes. */
 import { booleanArg, ConfigError, numberArg, type ArgValues } from '@trinity-rft/core';
 import { count } from '../parts/aggregate.js';
 
@@ -27,7 +27,7 @@ export const batchSizeArgs = {
 };
 
 interface BatchSizes extends ArgValues<typeof batchSizeArgs> {
-  /** Name of the policy loss, for messages. */
+  /** Name of the policy loss, used in error messages. */
   readonly owner: string;
 }
 
@@ -35,16 +35,17 @@ interface BatchSizes extends ArgValues<typeof batchSizeArgs> {
 export type RowKind = 'usual' | 'expert';
 
 /**
- * Returns the factor of the loss of a kind of rows.
+ * Returns the factor by which the loss over one kind of rows is multiplied.
  * @param rows 1 for each row of that kind. [B]
  */
 export type Factor = (kind: RowKind, rows: Uint8Array) => number;
 
 /**
  * Computes factors from batch sizes as Trinity-RFT does. A batch of B rows contains n rows of a
- * kind, a train batch contains T rows of the kind, and G is the number of trainers. With integer
- * divisions, k = n (mini // micro) / (T // G). With `useDynamicBsz`, which is meant for verl's
- * micro-batches, k = n (mini // G) / (B (T // G)).
+ * kind, a train batch contains T rows of the kind, and G is the number of trainers. The factor is
+ * k = n (mini // micro) / (T // G). With `useDynamicBsz`, which is meant for verl's micro-batches,
+ * k = n (mini // G) / (B (T // G)). Here // is integer division, mini is the mini-batch size and
+ * micro the micro-batch size per GPU.
  * @throws ConfigError if a trainer would get no row of a kind
  */
 export function batchSizeFactor(options: BatchSizes): Factor {

@@ -1,5 +1,5 @@
 /**
- * The part that `mix` and `mix_chord` share: the loss of ppo on sampled rows, combined with a
+ * Implementation shared by `mix` and `mix_chord`: the PPO loss on sampled rows, combined with a
  * supervised loss on demonstrated rows.
  */
 import {
@@ -34,20 +34,20 @@ export const mixtureArgs = {
 };
 
 export interface MixtureOptions extends ArgValues<typeof mixtureArgs> {
-  /** Name of the policy loss, for messages. */
+  /** Name of the policy loss, used in error messages. */
   readonly owner: string;
   /** Weight of the supervised loss at an optimizer step, from 0 to 1. */
   readonly mu: (step: number) => number;
   readonly supervised: TokenLoss;
-  /** True if a kind without rows has metrics, which are then 0. */
+  /** True to report metrics of 0 for a kind without rows in the batch. False to omit them. */
   readonly reportsEmptyKinds: boolean;
 }
 
 /**
  * Computes loss = (1 - mu) k_u L_ppo + mu k_e L_sft, with L_ppo over sampled rows (`expertMask` 0)
- * and L_sft over demonstrated rows. The factors k are 1 with `normalization` `kinds`, otherwise the
- * factors of {@link batchSizeFactor}. Metrics: `loss`, `usual/*` and `expert/*`. As in Trinity-RFT,
- * all `usual/*` and `expert/*` metrics are multiplied by k, even clip fractions and KL.
+ * and L_sft over demonstrated rows. With `normalization` `kinds`, the factors k_u and k_e are 1.
+ * Otherwise {@link batchSizeFactor} computes them. Metrics: `loss`, `usual/*`, `expert/*`. As in
+ * Trinity-RFT, metrics other than `loss` are multiplied by the factor, even clip fractions and KL.
  */
 export function mixture(options: MixtureOptions): LossPart['open'] {
   const policy = ppo.loss({ ...options, ...plainClip });

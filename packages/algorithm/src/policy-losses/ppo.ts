@@ -4,7 +4,7 @@ import { clamp, clampLogRatio } from '../parts/numbers.js';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 import { sequenceMasked } from './sequence-mask.js';
 
-/** Arguments of the clip, also used by `mix` and `mix_chord`. */
+/** Arguments that control the clipping. `mix` and `mix_chord` have the same arguments. */
 export const clipArgs = {
   clipRange: numberArg(0.2, { min: 0 }, 'Importance ratios are clipped to 1 - this and 1 + this.'),
   clipRangeLow: numberArg(undefined, { min: 0 }, 'Lower side of the clip. Default: clip_range.'),
@@ -35,9 +35,9 @@ const args = {
 
 /**
  * Computes l = max(-A r, -A clip(r, 1 - low, 1 + high)) with r = e^clip(d, -20, 20), and then l =
- * min(l, -A c) where A < 0. dl/dx = -A r where the first branch is active and |d| <= 20, else 0. A
- * ratio exactly on a bound is not clipped. With `fallbackToPolicyGradient`, r = e^(x - sg(x)) = 1,
- * dl/dx = -A, and d counts as 0 in `ppo_kl` and in the sequence mask.
+ * min(l, -A c) where A < 0. dl/dx = -A r where l = -A r and |d| <= 20, else 0. A ratio exactly on a
+ * bound is not clipped. With `fallbackToPolicyGradient`, r = e^(x - sg(x)) = 1, dl/dx = -A, and d
+ * counts as 0 in `ppo_kl` and in the sequence mask.
  *
  * Metrics: `pg_loss`, `pg_clipfrac` (share of tokens where the first clip is active),
  * `pg_clipfrac_lower` (share where the second clip is active), `ppo_kl` (mean of -clip(d, -20,
@@ -85,5 +85,5 @@ export const ppo = definePolicyLoss({
   wrap: (loss, options) => (options.enableSequenceMasking ? sequenceMasked(loss, options) : loss),
 });
 
-/** Quantities of a token that was sampled by the current policy. */
+/** Overrides of a token's quantities, as if the current policy had sampled the token. */
 const samePolicy = { ratio: 1, ratioSlope: 1, logRatio: 0 };

@@ -1,4 +1,7 @@
-/** The choices of `rec`: which tokens it trains on, and the weights of these tokens. */
+/**
+ * Choices that the arguments of `rec` offer: tests that decide which tokens are trained on, and
+ * weights of these tokens.
+ */
 import { boundedExp, clamp } from '../parts/numbers.js';
 import type { TokenQuantities } from '../parts/token-loss.js';
 
@@ -12,8 +15,8 @@ export interface RecBounds {
 }
 
 /**
- * Returns true if the token is in range. The ratio is that of the row for `gspo-one-side`,
- * otherwise that of the token.
+ * Returns true if the token is within the range of ratios in which it is trained on. `ratio` is the
+ * ratio of the row for `gspo-one-side`, and otherwise that of the token.
  */
 type RangeTest = (ratio: number, advantage: number, bounds: RecBounds) => boolean;
 
@@ -22,7 +25,9 @@ const isInside: RangeTest = (r, _, { low, high }) => r >= low && r <= high;
 const isNotPushedOut: RangeTest = (r, A, { low, high }) =>
   (A >= 0 && r <= high) || (A <= 0 && r >= low);
 
-/** Range tests by `clipMode`. An advantage of 0 counts as both signs. */
+/**
+ * Range tests by `clipMode`. A token with advantage 0 is in range if it would be with either sign.
+ */
 export const rangeTests = {
   none: () => true,
   'two-side': isInside,

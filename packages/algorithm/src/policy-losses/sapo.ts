@@ -17,9 +17,10 @@ const args = {
 
 /**
  * Computes a loss with the gate g = (4 / tau) s, where s = sigmoid(tau (r - 1)). With
- * `differentiateGate`, as in the paper, l = -A g and dl/dx = -A 4 s (1 - s) r. This is the plain
- * policy gradient at r = 1 and fades on both sides. Otherwise, as in Trinity-RFT, l = -A sg(g) x
- * and dl/dx = -A g, which does not fade as r grows and for tau = 1 is twice as large at r = 1.
+ * `differentiateGate`, as in the paper, l = -A g and dl/dx = -A 4 s (1 - s) r. At r = 1 this is the
+ * plain policy gradient, and it falls towards 0 as r moves away from 1. Without
+ * `differentiateGate`, as in Trinity-RFT, l = -A sg(g) x and dl/dx = -A g. This gradient does not
+ * fall as r grows, and for tau = 1 it is twice the plain policy gradient at r = 1.
  *
  * Metrics `sapo_loss`, `ppo_kl` (mean of -d), `avg_soft_gate`, `avg_ratio`, `pos_adv_frac`.
  * @see SAPO, arXiv:2511.20347, eq. 5 to 7

@@ -1,6 +1,6 @@
 /**
- * Masks bad tokens in rows from which the policy has already drifted away, so that the drift does
- * not grow.
+ * Masks tokens with a negative advantage in rows from which the policy has drifted away, because
+ * training on them would increase the drift.
  */
 import type { LossInput } from '@trinity-rft/core';
 import type { RowQuantities, TokenLoss } from '../parts/token-loss.js';
@@ -8,7 +8,7 @@ import type { RowQuantities, TokenLoss } from '../parts/token-loss.js';
 export interface SequenceMaskOptions {
   /** Tokens with a negative advantage are masked in rows whose drift exceeds this value. */
   readonly deltaSequenceMasking: number;
-  /** True if the drift counts as 0. */
+  /** True to treat the drift of every row as 0. */
   readonly fallbackToPolicyGradient: boolean;
 }
 
@@ -49,7 +49,7 @@ export function sequenceMasked(
 
 interface State {
   readonly input: LossInput;
-  /** State of the wrapped loss. */
+  /** State of the loss that is wrapped. */
   readonly inner: unknown;
 }
 

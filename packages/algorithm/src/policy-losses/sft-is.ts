@@ -3,8 +3,9 @@ import { boundedExp } from '../parts/numbers.js';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 
 /**
- * Computes l = -sg(e^x) x, with dl/dx = -e^x. Tokens that the policy would hardly ever sample have
- * little weight, which keeps fine-tuning close to the policy. Metric `sft_is_loss`.
+ * Computes l = -sg(e^x) x, with dl/dx = -e^x. Tokens with a low probability under the current
+ * policy have little weight, which keeps the fine-tuned model close to the original. Metric
+ * `sft_is_loss`.
  * @see arXiv:2508.05629, eq. 9
  */
 export const sftIs = definePolicyLoss({

@@ -1,4 +1,7 @@
-/** Supervised loss that learns most from tokens about which the policy is undecided. */
+/**
+ * Supervised loss that gives the largest weight to tokens whose probability under the policy is
+ * close to 1/2.
+ */
 import { numberArg } from '@trinity-rft/core';
 import { boundedExp } from '../parts/numbers.js';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';

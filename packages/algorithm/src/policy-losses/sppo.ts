@@ -1,4 +1,7 @@
-/** Log-ratio policy gradient that stops once the policy has moved far enough. */
+/**
+ * Policy gradient on the log-ratio, which is 0 for tokens whose ratio has left an interval around
+ * 1.
+ */
 import { numberArg } from '@trinity-rft/core';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 
@@ -11,8 +14,9 @@ const args = {
 };
 
 /**
- * Computes l = -A d, with dl/dx = -A, where 1 / (1 + epsilon) <= r <= 1 + epsilon, else 0. Metrics
- * `pg_loss`, `pg_clipfrac` (share out of range).
+ * Computes l = -A d, with dl/dx = -A, for tokens with 1 / (1 + epsilon) <= r <= 1 + epsilon. For
+ * all other tokens, l and dl/dx are 0. Metrics `pg_loss`, `pg_clipfrac` (share of tokens out of
+ * range).
  * @see arXiv:2108.05828, section 5
  */
 export const sppo = definePolicyLoss({

@@ -1,7 +1,7 @@
 /**
  * Policy losses by their names in YAML's `policy_loss_fn`. To add a loss, write a file in this
- * folder, and an entry below. Also list the loss in `presets/`, in the variants of the tests, and
- * in the generated reference.
+ * folder, and an entry below. Then use the loss in a preset in `presets/`, add it to the variants
+ * in the tests, and regenerate the reference.
  */
 import type { PolicyLossPart } from '../parts/policy-loss-part.js';
 import { cispo } from './cispo.js';

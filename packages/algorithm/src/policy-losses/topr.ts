@@ -1,4 +1,6 @@
-/** Off-policy policy gradient that limits importance ratios where the advantage is low. */
+/**
+ * Off-policy policy gradient that caps importance ratios at 1 for responses with a low advantage.
+ */
 import { booleanArg, numberArg } from '@trinity-rft/core';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 
@@ -16,9 +18,10 @@ const args = {
 
 /**
  * Computes l = -sg(alpha) A x, with dl/dx = -alpha A. alpha is clip(r, 0, 1) where A <=
- * `advantageThreshold`, else 1. Bad responses that became more likely are not unlearned faster, and
- * good responses are imitated whichever policy sampled them. With `sequenceRatio`, the ratio is
- * e^sum(d) of the row. Metrics `topr_loss`, `avg_alpha`, `avg_ratio`.
+ * `advantageThreshold`, else 1. The cap keeps bad responses that became more likely from being
+ * unlearned faster. Good responses are imitated with full weight, whichever policy sampled them.
+ * With `sequenceRatio`, the ratio is e^sum(d) of the row. Metrics `topr_loss`, `avg_alpha`,
+ * `avg_ratio`.
  * @see TOPR, arXiv:2503.14286, eq. 6 (canonical parameters)
  */
 export const topr = definePolicyLoss({

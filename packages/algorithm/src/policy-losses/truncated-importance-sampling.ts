@@ -17,11 +17,12 @@ const args = {
 };
 
 /**
- * Computes l = -sg(w) A x, with dl/dx = -w A. w is min(rho, C) with `truncate`, or rho [rho <= C]
- * with `mask`, where rho is r of the token, or e^sum(d) of the row. This is the correction of TRL
- * (`vllm_importance_sampling_cap` and `_mode`) and verl (`rollout_is`, `rollout_is_threshold`) for
- * a policy that takes one step per batch. The ratio within the batch is then 1, and only the
- * mismatch with the sampler's log-probabilities has to be corrected.
+ * Computes l = -sg(w) A x, with dl/dx = -w A. w is min(rho, C) with `truncate`, or, with `mask`,
+ * rho if rho <= C and 0 otherwise. rho is the ratio r of the token, or e^sum(d) of the whole row.
+ * This is the correction of TRL (`vllm_importance_sampling_cap` and `_mode`) and verl
+ * (`rollout_is`, `rollout_is_threshold`) for a policy that takes one step per batch. The ratio
+ * within the batch is then 1, and only the mismatch with the sampler's log-probabilities has to be
+ * corrected.
  *
  * Metrics `pg_loss`, `is_weight/mean`, `is_truncated_frac` (share of tokens above C), `ppo_kl`
  * (mean of -d).

@@ -4,8 +4,8 @@ import type { AlgorithmPreset } from '../parts/preset.js';
 export type PresetTable = Readonly<Record<string, AlgorithmPreset>>;
 
 /**
- * The settings of grpo: rollouts that are compared within their task, a KL loss, and the entropy as
- * a metric.
+ * Settings of `grpo`: rollouts compared with others of the same task, a KL loss, and the entropy as
+ * a metric only.
  */
 export const rollouts = {
   schema: 'experience',

@@ -1,6 +1,6 @@
 /**
- * Checks calls of plugin functions. A function gets copies of its arguments, which it may modify.
- * Errors about the result of a function name the plugin.
+ * Wraps plugin functions with checks. Each function gets copies of its arguments, so that it may
+ * modify them. If its result is invalid, the error names the plugin.
  */
 import {
   ConfigError,
@@ -25,7 +25,7 @@ type AnyFunction = (...given: readonly never[]) => unknown;
 
 /**
  * Calls a plugin's function with copies of its arguments, and reads the result.
- * @param who name for messages: `Operator "x"`
+ * @param who name of the function in error messages, such as `Operator "x"`
  * @throws ConfigError if the function throws an error other than a TrinityError
  */
 function call<T>(
@@ -140,7 +140,10 @@ const checkedBatchLoss =
       };
     });
 
-/** Reads experiences. Rejects duplicates, because a store accepts each id only once. */
+/**
+ * Reads the experiences that a plugin returned. Rejects duplicate ids, because a store accepts each
+ * id only once.
+ */
 function readExperiences(
   { experiences, metrics }: { readonly experiences?: unknown; readonly metrics?: unknown },
   by: Returned,

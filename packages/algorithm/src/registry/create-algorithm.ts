@@ -1,6 +1,7 @@
 /**
- * Creates an algorithm from the tables: an advantage function, a KL penalty, the sum of policy
- * loss, KL loss and entropy loss, and the inputs that these parts need.
+ * Creates an algorithm from the parts that its options name: an advantage function, a KL penalty,
+ * and an objective that is the sum of policy loss, KL loss and entropy loss. Also collects the
+ * inputs that these parts need.
  */
 import { ConfigError, type AlgorithmNeeds, noNeeds } from '@trinity-rft/core';
 import type { Algorithm, KlPenalty } from '@trinity-rft/core/internal';
@@ -103,8 +104,9 @@ export function createAlgorithm(
 }
 
 /**
- * Decides where advantages are computed: on train batches if the function needs a critic or
- * penalised rewards, otherwise on explore steps, in which groups are complete.
+ * Decides whether advantages are computed on train batches or on explore steps. Train batches are
+ * used if the function needs a critic or penalised rewards. Otherwise explore steps are used,
+ * because their groups are complete.
  */
 function placed(
   { advantage, batchAdvantage }: AdvantageStrategy,
@@ -160,7 +162,10 @@ function make<Made, Context extends readonly unknown[]>(
   );
 }
 
-/** Returns the union of the needs of all parts. For entropies, this is the highest level. */
+/**
+ * Returns the union of the needs of all parts. The need for entropies is the highest level that any
+ * part requires.
+ */
 function mergeNeeds(parts: readonly Partial<AlgorithmNeeds>[]): AlgorithmNeeds {
   const flags = Object.keys(noNeeds).filter(isFlag);
   const merged = flags.map((name) => [name, parts.some((needs) => needs[name] === true)]);

@@ -1,6 +1,6 @@
 /**
- * Definitions that a plugin exports to add entries to the tables. A definition is recognised by its
- * kind, and used by its name in YAML.
+ * Definitions that plugins export to add entries to the tables. A definition is recognised by the
+ * `kind` that it carries, and selected by its name in YAML.
  */
 import {
   ConfigError,
@@ -69,18 +69,18 @@ export function isAlgorithmPlugin(value: unknown): value is Definition {
 interface Named {
   /** Name in YAML. */
   readonly name: string;
-  /** Documentation of the part. @default the name as the summary */
+  /** Documentation of the part. @default documentation whose summary is the name */
   readonly doc?: PartDoc;
 }
 
-/** A part by name, or its definition. */
+/** Reference to a part: its name, its name with arguments, or its definition. */
 type PartOf<D extends Definition> = string | PartRef | D;
 
 export interface AlgorithmPluginOptions
   extends
     Named,
     Partial<Omit<AlgorithmPreset, 'doc' | 'advantageFn' | 'policyLossFn' | 'operators'>> {
-  /** Algorithm whose settings are the defaults. @default "grpo" */
+  /** Algorithm from which all settings that are not given are taken. @default "grpo" */
   readonly base?: keyof typeof algorithmPresets;
   readonly advantageFn?: PartOf<AdvantageDefinition>;
   readonly policyLossFn?: PartOf<PolicyLossFnDefinition>;
@@ -113,8 +113,8 @@ export function defineAlgorithm(options: AlgorithmPluginOptions): AlgorithmDefin
 
 /**
  * Defines an `advantage_fn`. `byGroup` makes a strategy from a score per rollout. `onExperiences`
- * makes an `advantage` from a function over packed token arrays. Tasks with a single rollout are
- * reported unless `comparesRuns` is false.
+ * makes an `advantage` from a function over packed token arrays. Unless `comparesRuns` is false, a
+ * configuration with one rollout per task is reported as a problem.
  */
 export function defineAdvantage<S extends ArgSpec>(
   options: Named &

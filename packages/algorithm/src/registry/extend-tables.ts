@@ -14,8 +14,8 @@ const tableOf = {
 >;
 
 /**
- * Returns copies of the tables with the definitions added. Also adds the parts that an algorithm
- * was defined with. A definition that occurs twice counts once.
+ * Returns copies of the tables with the definitions added. For an algorithm, also adds the parts
+ * that its definition contains. A definition that occurs twice is added once.
  * @throws ConfigError for a name that is taken, and for an algorithm with an unknown part
  */
 export function extendTables(

@@ -17,9 +17,10 @@ const args = {
  * Computes l = max((V - R)^2, (clip(V, V_old - c, V_old + c) - R)^2) / 2, aggregated as token-mean,
  * where V are values and R returns.
  *
- * Gradients at ties are those of automatic differentiation, as in Trinity-RFT: the max and each
- * side of the clip give half of the gradient to either branch. For c = 0, the gradient at V = V_old
- * is therefore 0.625 of the true gradient. For c > 0, both branches are equal there.
+ * Gradients at ties are those of automatic differentiation, as in Trinity-RFT: where both arguments
+ * of the max, or of one side of the clip, are equal, each gets half of the gradient. For c = 0, the
+ * gradient at V = V_old is therefore 0.625 of the true gradient. For c > 0, both branches are equal
+ * there.
  *
  * Metrics `vf_loss`, `vf_clipfrac` (share of tokens whose clipped branch is larger), `vpred_mean`.
  * @see PPO2 of OpenAI baselines; arXiv:1707.06347
@@ -65,7 +66,7 @@ export const valueLoss = definePart({
 });
 
 /**
- * Returns the share of the gradient that the first branch of a maximum gets. `lead` is the first
- * branch minus the second.
+ * Returns the share of the gradient that the first argument of a maximum gets: 1, 0, or 1/2 at a
+ * tie. `lead` is the first argument minus the second.
  */
 const flowOf = (lead: number): number => (lead > 0 ? 1 : lead < 0 ? 0 : 0.5);

@@ -1,6 +1,6 @@
 /**
- * Chooses the files of one subset and split from the listing of a folder in Hugging Face `datasets`
- * layout. Does no I/O.
+ * Given the file listing of a folder in Hugging Face `datasets` layout, chooses the files that
+ * belong to a subset and a split. Does no I/O.
  */
 import { groupBy, TaskError } from '@trinity-rft/core';
 import { withinMs } from '@trinity-rft/core/support';
@@ -8,14 +8,14 @@ import { matchesGlob, type CardSubset } from './dataset-card.js';
 import { canonicalSplit, fileName, shardOf, splitOf } from './splits.js';
 
 export interface DataFilesRequest {
-  /** Folder or hub id of the listing, for messages. */
+  /** Folder or hub id that the listing is of, used in messages. */
   readonly where: string;
-  /** Canonical name of the split, without a slice. */
+  /** Canonical name of the split, without a slice such as `[:100]`. */
   readonly split: string;
   readonly subsetName: string | undefined;
   /** Subsets that the README declares. */
   readonly card: readonly CardSubset[];
-  /** Receives a line that names files of the split that are not read. */
+  /** Called with a line of text if files whose names contain the split are not read. */
   readonly report: (line: string) => void;
 }
 
@@ -33,10 +33,10 @@ const notData = new Set([
 ]);
 
 /**
- * Returns the files to read, in order. A README that declares subsets determines the files.
- * Otherwise folders are subsets, and file names contain the split.
- * @param paths relative to the folder, with `/`
- * @throws TaskError that lists the choices
+ * Returns the files to read, in order. If the README declares subsets, it determines the files.
+ * Otherwise each folder is a subset, and file names determine the split.
+ * @param paths paths relative to the folder, with `/` as the separator
+ * @throws TaskError that lists the available subsets or splits
  */
 export function chooseDataFiles(
   paths: readonly string[],
@@ -145,9 +145,10 @@ function inSubset(data: readonly string[], request: DataFilesRequest): readonly 
 }
 
 /**
- * Returns the files that are named after the split, and reports the files whose names or folders
- * only contain it. If no file is named after the split, returns the latter. Files without a split
- * in their names belong to the train split, unless other files name a split.
+ * Returns the files of the requested split, according to their names. If files are named exactly
+ * after the split, returns only these, and reports other files whose names or folders contain the
+ * split. Otherwise returns the latter. If no file name contains any split, all files belong to the
+ * train split.
  * @param folder folder that does not count as part of the names, with a trailing `/`
  * @default no folder
  */
@@ -183,7 +184,7 @@ function assertOneFormat(chosen: readonly string[], request: DataFilesRequest): 
   }
 }
 
-/** Checks that no shard of a folder's split is missing. */
+/** Checks that no shard of the chosen files is missing. */
 function assertWhole(chosen: readonly string[], request: DataFilesRequest): void {
   const shards = chosen.flatMap((path) => {
     const shard = shardOf(path);

@@ -7,18 +7,21 @@ import { canonicalSplit } from './splits.js';
 export interface CardSubset {
   readonly name: string;
   readonly isDefault: boolean;
-  /** Folder of the files, with a trailing `/`; empty for the card's folder. */
+  /**
+   * Folder of the files, relative to the card's folder and with a trailing `/`. Empty for the
+   * card's folder itself.
+   */
   readonly folder: string;
   /**
-   * Glob patterns for each split's files, relative to the card's folder. If there are none, file
-   * names in `folder` determine the splits.
+   * Glob patterns for each split's files, relative to the card's folder. If the map is empty, the
+   * names of the files in `folder` determine the splits.
    */
   readonly splits: ReadonlyMap<string, readonly string[]>;
 }
 
 /**
  * Returns the subsets that the card declares. Returns an empty list if the card cannot be parsed;
- * file names then determine the splits.
+ * in that case, file names determine the splits.
  */
 export function readDatasetCard(readme: string): readonly CardSubset[] {
   const frontMatter = /^\uFEFF?---\r?\n([\s\S]*?)\r?\n---/.exec(readme)?.[1];

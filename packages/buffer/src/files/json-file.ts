@@ -11,9 +11,9 @@ import { findJsonLoss, findJsonMistake, type JsonMistake } from './json-mistake.
 import { notAnObject, assertNoBadRows, type BadRow } from './malformed.js';
 
 /**
- * Reads the rows of a file, in file order. A file whose text starts with an array is read as an
- * array, unless its extension (`.jsonl`, `.ndjson`) means one object per line.
- * @throws TaskError that counts the malformed rows and gives the places of the first few
+ * Reads the rows of a file, in file order. A file that starts with `[` is read as one array, unless
+ * its extension is `.jsonl` or `.ndjson`.
+ * @throws TaskError that states the number of malformed rows and the positions of the first few
  */
 export async function readJsonFile(
   path: string,
@@ -105,8 +105,8 @@ const mistakeIn = (text: string) =>
   findJsonMistake(text) ?? { offset: 0, problem: 'expected JSON' };
 
 /**
- * Splits at line feeds only, because JSON strings may contain the other characters that Unicode
- * defines as line ends.
+ * Reads a file line by line. Splits only at line feeds, because JSON strings may contain other
+ * characters that Unicode defines as line ends.
  */
 async function* readLines(path: string, signal: AbortSignal | undefined): AsyncGenerator<Line> {
   const decoder = new TextDecoder('utf-8', { fatal: true });

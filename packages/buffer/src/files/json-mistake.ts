@@ -1,4 +1,7 @@
-/** Finds the first position at which a text is not valid JSON or loses a value, and the reason. */
+/**
+ * Finds the first position at which a text is not valid JSON, or at which parsing the text would
+ * lose a value, and describes the problem.
+ */
 import { repeatedKey } from '@trinity-rft/core/support';
 import { createScanner, parse, printParseErrorCode, type ParseError } from 'jsonc-parser';
 
@@ -57,8 +60,8 @@ function describeToken(token: string): string {
 }
 
 /**
- * Returns the first place at which parsing a valid JSON text loses a value, or undefined if there
- * is none.
+ * Returns the first position in a valid JSON text at which parsing would lose a value: a repeated
+ * key, or a number that is too large. Returns undefined if there is none.
  */
 export function findJsonLoss(text: string): JsonMistake | undefined {
   const repeated = repeatedKey(text);
@@ -70,7 +73,7 @@ export function findJsonLoss(text: string): JsonMistake | undefined {
     : infiniteNumber(text);
 }
 
-/** Finds a number with a fraction or an exponent that is too large for a double. */
+/** Finds a number, written with a fraction or an exponent, that is too large for a double. */
 function infiniteNumber(text: string): JsonMistake | undefined {
   if (!/\d{309}|\d[eE]\+?\d{3}/.test(text)) return undefined;
   const scanner = createScanner(text, true);

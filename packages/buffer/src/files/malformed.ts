@@ -1,11 +1,11 @@
-/** Creates one error for all malformed rows of a task file. */
+/** Reports all malformed rows of a task file in one error. */
 import { TaskError } from '@trinity-rft/core';
 
 /** One row that cannot be used. */
 export interface BadRow {
   /**
-   * Place of the row, which messages append to the file's path: `:12:5`, which editors recognise,
-   * `, item 3`, or `, row 3, column "x"`.
+   * Position of the row, as text that error messages append to the path of the file: `:12:5` (line
+   * and column, which editors recognise), `, item 3`, or `, row 3, column "x"`.
    */
   readonly place: string;
   readonly problem: string;
@@ -16,7 +16,7 @@ const maxListed = 3;
 
 /**
  * Reports all malformed rows of a file in one error.
- * @param fix last line of the message
+ * @param fix text of the last line of the message, which says what to do
  * @throws TaskError if there are malformed rows; the message names the file, counts the rows and
  * describes the first few
  */
@@ -38,7 +38,7 @@ export function assertNoBadRows(
   );
 }
 
-/** Returns the problem of a value that should be an object, or undefined for an object. */
+/** Describes why a value is not an object. Returns undefined for an object. */
 export function notAnObject(value: unknown): string | undefined {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return undefined;
   const kind = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`;

@@ -7,8 +7,8 @@ import { plainValue } from './plain-value.js';
 
 /**
  * Reads the rows of a Parquet file with any compression, in file order, as plain JSON.
- * @throws TaskError when the file is not Parquet or is damaged, or if a value of a JSON column is not
- * JSON or loses something when it is parsed
+ * @throws TaskError when the file is not Parquet or is damaged, or if a value of a JSON column is
+ * not JSON or would lose data when parsed
  */
 export async function readParquetFile(path: string): Promise<readonly RawTask[]> {
   const { rows, scales } = await readColumns(path);
@@ -45,9 +45,7 @@ async function readColumns(path: string): Promise<{ rows: readonly Row[]; scales
   }
 }
 
-/**
- * Placeholder for a string in a JSON column that is not JSON, or loses something when it is parsed.
- */
+/** Takes the place of a string in a JSON column that is not JSON or would lose data when parsed. */
 class BadJson {
   readonly problem: string;
 
@@ -68,7 +66,7 @@ function jsonFromBytes(bytes: Uint8Array | undefined): unknown {
   }
 }
 
-/** Returns the first column of a row with bad JSON, as a list of at most one. */
+/** Returns the first column of a row that contains bad JSON, as a list of at most one item. */
 function badColumns(row: Row, index: number): readonly BadRow[] {
   for (const [column, value] of Object.entries(row)) {
     const bad = badJsonIn(value);
@@ -91,14 +89,15 @@ function badJsonIn(value: unknown): BadJson | undefined {
 }
 
 /**
- * Number of decimal places in a value: one number for a decimal or a list of decimals, a function
- * of the field for an object. Undefined if there are no decimals.
+ * Scale (number of decimal places) of the decimals in a value. A number applies to a decimal or a
+ * list of decimals, and a function returns the scale for each field of an object. Undefined if the
+ * value contains no decimals.
  */
 type Scales = number | ((field: string) => Scales) | undefined;
 
 /**
- * Returns the scales of the decimals in a column, and redeclares these as plain integers and bytes,
- * because the library reads decimals as rounded numbers.
+ * Returns the scales of the decimals in a column. Changes the schema so that these columns are read
+ * as plain integers and bytes, because the library would round decimals to doubles.
  */
 function takeScales({ element, children }: SchemaTree): Scales {
   const [first] = children;
@@ -132,7 +131,7 @@ function withDecimals(value: unknown, scales: Scales): unknown {
   );
 }
 
-/** Converts a decimal to the value that it would have in a JSON file. */
+/** Converts an unscaled decimal to the value that a JSON file would contain. */
 function decimal(unscaled: number | bigint | Uint8Array, scale: number): unknown {
   const whole = typeof unscaled === 'object' ? integerOf(unscaled) : BigInt(unscaled);
   const sign = whole < 0n ? '-' : '';
@@ -142,6 +141,6 @@ function decimal(unscaled: number | bigint | Uint8Array, scale: number): unknown
   return parseJsonExactly(`${sign}${digits.slice(0, point)}${fraction}`);
 }
 
-/** Reads a big-endian integer in two's complement. */
+/** Converts bytes to an integer. The bytes are in big-endian two's complement. */
 const integerOf = (bytes: Uint8Array): bigint =>
   BigInt.asIntN(8 * bytes.length, BigInt(`0x0${Buffer.from(bytes).toString('hex')}`));

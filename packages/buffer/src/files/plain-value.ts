@@ -1,7 +1,7 @@
 /**
  * Converts a value of a Parquet row to plain JSON. Integers that JavaScript cannot represent
- * exactly become decimal strings. Times become ISO 8601 strings, and bytes base64 strings. Missing
- * values become null.
+ * exactly become decimal strings. Times become ISO 8601 strings, bytes become base64 strings, and
+ * missing values become null.
  */
 export function plainValue(value: unknown): unknown {
   if (value === undefined) return null;

@@ -1,7 +1,7 @@
-/** Names of splits: finds the split in a file name, and parses a requested part of a split. */
+/** Finds the split in the name of a file, and parses the notation for parts of splits. */
 import { TaskError } from '@trinity-rft/core';
 
-/** Words that mean the same split, as in Hugging Face `datasets`. */
+/** Canonical names of splits, keyed by their synonyms, as in Hugging Face `datasets`. */
 const synonyms: Readonly<Record<string, string>> = {
   training: 'train',
   valid: 'validation',
@@ -13,7 +13,7 @@ const synonyms: Readonly<Record<string, string>> = {
 };
 const keywords = new Set(['train', 'validation', 'test', ...Object.keys(synonyms)]);
 
-/** Returns the last part of a path that is separated by `/`. */
+/** Returns the part of a path after the last `/`. */
 export const fileName = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 /**
@@ -38,8 +38,9 @@ export function shardOf(
 }
 
 /**
- * Returns the split that a relative path (with `/`) names. The split may be part of a shard name, a
- * word of the file name, or a folder. Returns undefined if the path names no split.
+ * Returns the split that a relative path (with `/`) names. The name of the split may be part of a
+ * shard name, a word in the file name, or the name of a folder. Returns undefined if the path names
+ * no split.
  */
 export function splitOf(path: string): string | undefined {
   const shard = shardOf(path);
@@ -57,8 +58,8 @@ export function splitOf(path: string): string | undefined {
 }
 
 /**
- * A part of a split. `from` and `to` are row numbers or percentages. Negative values count from the
- * end.
+ * A part of a split, as in `train[10%:20%]`. `from` and `to` are row numbers or percentages.
+ * Negative values count from the end.
  */
 export interface SplitPart {
   readonly split: string;

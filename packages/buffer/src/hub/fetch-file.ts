@@ -1,6 +1,6 @@
 /**
- * Fetches one file of the hub, and resumes an interrupted download of this or an earlier process.
- * The file gets its final name only if its size and digest are correct.
+ * Fetches one file from the hub. Resumes a download that was interrupted, even if another process
+ * started it. The file is renamed to its final name only if its size and digest are correct.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -14,7 +14,7 @@ import { oneAtATime } from './one-at-a-time.js';
 import { guardStalls, type DownloadOptions, type StallGuard } from './stall-guard.js';
 
 interface Digest {
-  /** `git`: id of a git blob, for files that are not in LFS. */
+  /** Kind of digest. `git` is the id of a git blob, used for files that are not in LFS. */
   readonly kind: 'sha256' | 'git';
   readonly hex: string;
 }
@@ -26,7 +26,7 @@ export interface RemoteFile {
   readonly digest: Digest;
 }
 
-/** Options of a download. `stallMs` applies to each attempt. */
+/** Options of a download. The limit `stallMs` applies to each attempt separately. */
 export interface FetchOptions extends DownloadOptions {
   readonly token: string | undefined;
   /** Cache folder of the dataset or model. */
@@ -36,14 +36,14 @@ export interface FetchOptions extends DownloadOptions {
 type OnProgress = (bytes: number) => void;
 
 /**
- * Number of consecutive failed attempts without progress after which the download fails. A failed
- * attempt with progress counts as the first one.
+ * Number of failed attempts in a row without progress after which the download fails. An attempt
+ * that made progress before it failed restarts the count at one.
  */
 const mostAttempts = 3;
 
 /**
- * A response from the hub with an error status. Like errors of the hub's client, it has a
- * `statusCode`.
+ * Error for a response from the hub with an error status. Has the field `statusCode`, like the
+ * errors of the hub's client library.
  */
 class StatusError extends Error {
   readonly statusCode: number;
@@ -124,7 +124,7 @@ export function byteSize(bytes: number): string {
   return `${Number(value.toPrecision(3))} ${units[power]}`;
 }
 
-/** Returns true if another attempt may succeed. */
+/** Returns true if the error is temporary, so that another attempt may succeed. */
 function isPassing(error: unknown): boolean {
   if (error instanceof StatusError) return error.statusCode >= 500 || error.statusCode === 429;
   if (error instanceof CancelledError) return error.reason === 'timeout';

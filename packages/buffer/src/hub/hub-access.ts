@@ -1,4 +1,4 @@
-/** Access to the Hugging Face hub and its cache, for data sets and models. */
+/** Accesses the Hugging Face hub and its local cache, for data sets and models. */
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { cacheFolder } from '@trinity-rft/core/support';
@@ -14,8 +14,8 @@ export interface CacheOptions {
    */
   readonly cacheDirectory?: string | undefined;
   /**
-   * Environment variables. HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE and the variables of the cache
-   * folder are read. The token is only used in request headers.
+   * Environment variables that are read: HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE and those that
+   * determine the cache folder. The token is only used in request headers.
    */
   readonly environment: Environment;
 }
@@ -46,8 +46,8 @@ export const exists = (path: string): Promise<boolean> =>
 export const isSet = (value: string | undefined): boolean =>
   value !== undefined && !['', '0', 'false'].includes(value.toLowerCase());
 /**
- * Returns true if a path is inside the snapshot's folder. Listings of the hub are not trusted,
- * because a path could lead outside.
+ * Returns true if a path stays inside the snapshot's folder. The paths that the hub lists must be
+ * checked, because they could lead outside.
  */
 export const isInside = (path: string): boolean =>
   !path.startsWith('/') && !path.split(/[/\\]/).includes('..');
@@ -61,8 +61,8 @@ export function cacheDirectoryOf({ cacheDirectory, environment }: CacheOptions):
 }
 
 /**
- * Returns the reason of a failed fetch: the message of its cause, such as `getaddrinfo ENOTFOUND
- * huggingface.co`.
+ * Returns the reason for a failed fetch: the message of the error's cause, such as
+ * `getaddrinfo ENOTFOUND huggingface.co`.
  */
 export function reasonOf(cause: unknown): string {
   const inner = cause instanceof Error ? cause.cause : undefined;

@@ -1,6 +1,6 @@
 /**
  * Reads and writes the folders of one dataset or model in the Hugging Face cache. The layout is
- * that of `huggingface_hub`, so that files that Python has fetched are found.
+ * that of the Python package `huggingface_hub`, so that both can use the same files.
  */
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
@@ -11,12 +11,12 @@ export interface HubCache {
   readonly folder: string;
   /** Returns the folder that contains the files of a revision. */
   snapshot(revision: string): string;
-  /** Returns the revision that was fetched last, or undefined if there is none. */
+  /** Returns the revision that was fetched most recently, or undefined if none was. */
   revision(): Promise<string | undefined>;
   setRevision(revision: string): Promise<void>;
   /**
-   * Returns the paths of the files of a revision. `complete` is true if the paths include files
-   * that were not fetched.
+   * Returns the paths of the files of a revision. `complete` is true if the list is that of the
+   * hub, which may include files that were not fetched.
    */
   listing(
     revision: string,

@@ -20,14 +20,14 @@ import { chooseModelFiles, completeModel } from './model-files.js';
 import { guardStalls, type DownloadOptions } from './stall-guard.js';
 
 export interface HubModelOptions extends CacheOptions, Omit<DownloadOptions, 'stallMs' | 'signal'> {
-  /** Maximum number of milliseconds without progress of a download. @default 60000 */
+  /** Maximum time in milliseconds without progress before a download fails. @default 60000 */
   readonly stallMs?: number;
   readonly signal?: AbortSignal | undefined;
 }
 
 interface HubModel {
   readonly id: string;
-  /** Hash of the commit. */
+  /** Commit hash of the revision. */
   readonly revision: string;
   /** Folder in the cache for the model's files. */
   readonly folder: string;
@@ -63,7 +63,7 @@ const cachedRevision = (place: string, { revision }: ModelId): string =>
   isCommit(revision) ? revision : readFileSync(join(place, 'refs', revision), 'utf8').trim();
 
 /**
- * Gets the list of files that the model consists of from the hub. Fetches no file.
+ * Returns the files that a model consists of, according to the hub. Does not fetch any of them.
  * @throws ConfigError if the hub cannot be reached or has no such model; CancelledError if the
  * signal aborts
  */
@@ -127,9 +127,9 @@ export async function fetchModelShape(model: HubModel, options: HubModelOptions)
 }
 
 /**
- * Fetches the missing files of a model, and returns the path of the model in the cache. Cached
- * files are used without the network. Delete the folder to get a newer revision.
- * @throws ConfigError that names the model, the host and the remedy; CancelledError if the signal
+ * Fetches the missing files of a model, and returns the path of the model in the cache. If all
+ * files are cached, the network is not used. To get a newer revision, delete the folder.
+ * @throws ConfigError that names the model, the host and what to do; CancelledError if the signal
  * aborts
  */
 export async function fetchHubModel(id: string, options: HubModelOptions): Promise<string> {

@@ -20,16 +20,16 @@ export interface HubRequest extends DownloadOptions, CacheOptions {
   /** Hub id: `owner/name`. */
   readonly id: string;
   /**
-   * Selects the files to read, given a listing and the content of README.md. @throws TaskError if
-   * no files fit
+   * Selects the files to read, given the paths in the repository and the text of its README.md.
+   * @throws TaskError if there are no files for the request
    */
   readonly choose: (paths: readonly string[], readme: string) => readonly string[];
 }
 
 /**
  * Fetches the selected files that are not in the cache, and returns the local paths of all selected
- * files. Cached files are used without the network, so that a resumed training run reads the same
- * rows. Delete the folder to get a newer revision.
+ * files. If all files are cached, the network is not used, so that a resumed training run reads the
+ * same rows. To get a newer revision, delete the folder.
  * @throws TaskError if the files are neither in the cache nor on the hub; CancelledError if the
  * signal aborts
  */
@@ -96,7 +96,10 @@ async function download(cache: HubCache, request: HubRequest): Promise<readonly 
   return paths;
 }
 
-/** Lists the files of a dataset at the revision in the cache, otherwise at the newest revision. */
+/**
+ * Lists the files of a dataset at the revision in the cache. If none is cached, uses the newest
+ * revision on the hub.
+ */
 async function listDataset(cache: HubCache, { id, environment }: HubRequest, guard: StallGuard) {
   // Loaded on first use, because most training runs read local files.
   const { datasetInfo } = await import('@huggingface/hub');

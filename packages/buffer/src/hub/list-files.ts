@@ -1,4 +1,4 @@
-/** Lists the files of a repository on the hub, with the digests that verify downloads. */
+/** Lists the files of a repository on the hub, with the digests by which downloads are verified. */
 import { endpointOf, hubAccess, isInside, type Environment } from './hub-access.js';
 import type { RemoteFile } from './fetch-file.js';
 import type { StallGuard } from './stall-guard.js';

@@ -1,17 +1,21 @@
-/** Selects the files of a repository that a model consists of. Does no I/O. */
+/** Selects the files that a model consists of from the files of its repository. Does no I/O. */
 import { ConfigError } from '@trinity-rft/core';
 import type { ModelId } from '@trinity-rft/core/support';
 
 const description =
   /^(?:config|generation_config|special_tokens_map|added_tokens)\.json$|^tokenizer[^/]*$|^chat_template[^/]*$/;
 const weights = /^model(?:-\d+-of-\d+)?\.safetensors$/;
-/** True for GGUF files, except those of encoders of images or sounds, which lie beside models. */
+/**
+ * Returns true for GGUF files that contain a language model. Encoders of images or audio (`mmproj`)
+ * may be in the same folder, and are excluded.
+ */
 const isGgufModel = (path: string): boolean =>
   /\.gguf$/i.test(path) && !/(?:^|\/)mmproj[^/]*$/i.test(path);
 const weightsIndex = 'model.safetensors.index.json';
 
 /**
- * Returns the files to fetch. The weights come last, so that a folder with all weights is complete.
+ * Returns the files to fetch. Weights come last, so that if all weights are present, all other
+ * files are too.
  * @throws ConfigError that names the files that the repository lacks
  */
 export function chooseModelFiles(
@@ -47,8 +51,8 @@ const unusable = (id: string, reason: string): ConfigError =>
   );
 
 /**
- * Returns the path, within a folder, to open as the model: an empty string for the folder itself,
- * or the path of a GGUF file. Returns undefined if files are missing.
+ * Returns the path to open as the model, relative to the folder: an empty string for the folder
+ * itself, or the path of a GGUF file. Returns undefined if files of the model are missing.
  */
 export function completeModel(
   paths: readonly string[],

@@ -1,4 +1,4 @@
-/** Makes processes that fetch the same files into the same cache wait for each other. */
+/** Ensures that only one process at a time fetches the same files into a cache. */
 import { mkdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -10,8 +10,8 @@ import type { DownloadOptions } from './stall-guard.js';
 
 const everyMs = 250;
 /**
- * Factor by which the maximum wait exceeds the stall time. The other process may stall several
- * times, and later reads the files again to compute their digests.
+ * Longest wait for another process without progress, as a multiple of the stall timeout. The other
+ * process may stall several times, and computes digests of the files after it has fetched them.
  */
 const stallsOfAnother = 10;
 
@@ -24,8 +24,8 @@ export interface Lock {
 }
 
 /**
- * Calls `work` under a lock. The lock is an operating-system lock on an empty database, and ends
- * with the process that holds it.
+ * Calls `work` while holding a lock. It is an operating-system lock on an empty database, so that
+ * it is released when the process that holds it ends.
  * @throws CancelledError (`timeout`) if the process that holds the lock makes no progress for a
  * long time; the reason of the signal if the signal aborts during the wait
  */
@@ -83,8 +83,8 @@ async function bytesIn(folder: string): Promise<number> {
 }
 
 /**
- * Tries to take the lock. Returns undefined if the file system has no locks, or if the cache is not
- * writable.
+ * Tries to take the lock. Returns `busy` if another process holds it. Returns undefined if the file
+ * system has no locks or the cache is not writable, in which case work continues without a lock.
  */
 async function tryLock(lock: string): Promise<DatabaseSync | 'busy' | undefined> {
   try {

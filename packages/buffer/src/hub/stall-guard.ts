@@ -19,20 +19,20 @@ export interface StallGuardOptions extends DownloadOptions {
 }
 
 /**
- * Milliseconds without progress before the first log line about a stall. The time doubles for each
- * further line.
+ * Milliseconds without progress before the first log line about a stall. For each further line,
+ * this time doubles.
  */
 const silentMs = 5000;
 
 export interface StallGuard {
   /** Signal that aborts when the caller's signal does, or after `stallMs` without progress. */
   readonly signal: AbortSignal;
-  /** Reports that data has arrived. */
+  /** Restarts the timeout. Must be called whenever data arrives. */
   readonly progress: () => void;
 }
 
 /**
- * Calls `work` with a guard.
+ * Calls `work` with a guard, whose signal `work` must use.
  * @throws CancelledError (`timeout`) after `stallMs` without progress; the caller's reason if the
  * caller aborts
  */

@@ -1,6 +1,6 @@
 /**
- * Stores rollouts that wait for rewards in an SQLite file. Other processes write rewards to this
- * file.
+ * Stores rollouts that wait for rewards in an SQLite file, to which other processes can write the
+ * rewards.
  */
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -25,7 +25,7 @@ export { refusals };
 
 const fileName = 'late_rewards.db';
 
-/** Returns true if a file with this name contains rollouts that wait for rewards. */
+/** Returns true if this is the name of a file with rollouts that wait for rewards. */
 export const isLateRewards = (name: string): boolean =>
   name === fileName || name.endsWith(`.${fileName}`);
 
@@ -33,9 +33,9 @@ export const isLateRewards = (name: string): boolean =>
  * Opens the store of rollouts that wait for rewards, a file next to the experience store
  * `database`. The file is created when the first rollout waits. Calls of `score` and `waiting`
  * leave no file open.
- * @param folder owner of the database's folder. `run`: one training run, whose file is
- * `late_rewards.db`. `shared`: several training runs, whose files are named after their databases.
- * `unknown`: the file that exists
+ * @param folder who uses the folder of `database`. If `run`, a single training run does, and the
+ * file is named `late_rewards.db`. If `shared`, several training runs do, and each file is named
+ * after its database. If `unknown`, the file that exists is used
  */
 export function lateRewardsBeside(
   database: string,
@@ -127,7 +127,7 @@ const tables = ['pending_run', 'pending_experience', 'score'];
 
 /**
  * Opens the file, and creates it if it is missing.
- * @param expected `whole` to verify the contents, at about a second per gigabyte
+ * @param expected `whole` to verify the contents, which takes about a second per gigabyte
  * @throws BufferError if the file cannot be opened, is damaged or belongs to another program
  */
 function open(path: string, expected?: 'whole'): LateFile {
@@ -191,8 +191,8 @@ function add(file: DatabaseSync, { task, step, runs }: PendingGroup): void {
 }
 
 /**
- * Returns the groups in which every rollout has a reward or has passed its deadline. Rollouts whose
- * deadline has passed accept no more rewards after this call.
+ * Returns the groups that no longer wait: each of their rollouts has a reward, or its deadline has
+ * passed. After this call, rollouts whose deadline has passed accept no more rewards.
  */
 function due(
   { database: file, tables: { isWhole, adopt } }: LateFile,
@@ -248,8 +248,8 @@ const changed = (path: string, run: string): BufferError =>
   );
 
 /**
- * Deletes groups of later steps, opens the groups in `waiting` for rewards, and closes all others;
- * see `LateRewards.commit`.
+ * Deletes the groups of steps after `step`. Of the remaining groups, those in `waiting` accept
+ * rewards from now on, and all others no longer do. See `LateRewards.commit`.
  * @param waiting task keys, as a JSON array
  */
 function commit(file: DatabaseSync, step: number, waiting: string): void {

@@ -1,10 +1,11 @@
 /**
- * Tables of rollouts that wait for rewards. The rules for rewards are in the database, so that they
- * apply to every writer: `INSERT INTO score (run, reward) VALUES ('3/1/0', 0.7)`.
+ * Tables of rollouts that wait for rewards. Triggers in the database enforce the rules for rewards,
+ * so that they apply to every program that writes rewards:
+ * `INSERT INTO score (run, reward) VALUES ('3/1/0', 0.7)`.
  */
 import type { RewardReceipt } from '@trinity-rft/core/store';
 
-/** "TRXL" in the file header. It distinguishes these files from other databases. */
+/** SQLite application id, "TRXL" in ASCII. It distinguishes these files from other databases. */
 export const applicationId = 0x5452584c;
 
 export type Refusal = Exclude<RewardReceipt, 'stored'>;
@@ -50,7 +51,10 @@ export const schema = `
   PRAGMA user_version = 1;
 `;
 
-/** Statements that migrate from version 1. They allow changes of checksums, but not of rewards. */
+/**
+ * Statements that migrate tables of version 1. After the migration, the checksum of a reward may be
+ * changed, but not the reward itself.
+ */
 export const upgrade = `
   DROP TRIGGER IF EXISTS score_is_final;
   CREATE TRIGGER score_is_final BEFORE UPDATE OF run, reward ON score BEGIN

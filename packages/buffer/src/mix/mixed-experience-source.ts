@@ -1,10 +1,12 @@
-/** Combines two sources. Each batch has experiences of the policy and rows of experts. */
+/**
+ * Combines two sources, so that each batch contains experiences of the policy and rows of experts.
+ */
 import { type Experience, BufferError, withFields } from '@trinity-rft/core';
 import type { ExperienceSource, Lease } from '@trinity-rft/core/store';
 import { assertCount } from '../store/errors.js';
 
 export interface MixedSourceOptions {
-  /** Experiences of the policy. When these end, the combined source ends. */
+  /** Source of the policy's experiences. When it ends, the combined source ends. */
   readonly experiences: ExperienceSource;
   /**
    * Endless source of expert rows. Its position depends only on the train step, as in a
@@ -17,12 +19,12 @@ export interface MixedSourceOptions {
 
 /**
  * Combines two sources. A batch consists of `count - expertCount` experiences of the policy,
- * followed by `expertCount` expert rows. The filter applies to the experiences of the policy, which
- * are counted in the filter's unit. There may be fewer of them when the source ends. Both parts of
- * a lease are acknowledged, released and rolled back together.
+ * followed by `expertCount` expert rows. The filter applies only to the experiences of the policy,
+ * and these are counted in the filter's unit. The last batch may contain fewer of them. Both parts
+ * of a lease are acknowledged, released and rolled back together.
  *
- * Metrics of the experts have the prefix `sample/expert_`. The metrics of the experiences keep
- * their names.
+ * The names of the experts' metrics start with `sample/expert_`. The metrics of the policy's
+ * experiences are unchanged.
  */
 export function mixedExperienceSource({
   experiences,
@@ -82,8 +84,8 @@ const expertMetrics = ({ metrics }: Lease): Lease['metrics'] =>
 
 /**
  * Converts an experience to a demonstration. Its reward, log-probabilities and advantages are 0,
- * and `info.is_expert` is true. The demonstration has no policy version, and no spans even if
- * several calls made the experience.
+ * and `info.is_expert` is true. It has no policy version. It has no spans either, even if the
+ * experience consists of several model calls.
  */
 export function asExpert(experience: Experience): Experience {
   const { spans: _calls, tokenRewards: _rewards, teacherLogprobs: _teacher, ...rest } = experience;

@@ -1,4 +1,7 @@
-/** Provides stored experiences of an earlier training run as rows of a `fileExperienceSource`. */
+/**
+ * Makes the stored experiences of an earlier training run available as rows of a
+ * `fileExperienceSource`.
+ */
 import { BufferError, type RawTask } from '@trinity-rft/core';
 import type { FileExperienceSourceOptions } from '../supervised/file-experience-source.js';
 import { readExperiences } from '../store/read-experiences.js';

@@ -1,13 +1,14 @@
-/** Orders tasks by weighted scores. */
+/** Orders tasks by a weighted sum of scores. */
 import type { RawTask } from '@trinity-rft/core';
 import { fieldOf } from '@trinity-rft/core/internal';
 
 /**
- * Weights by column. `quality` and `difficulty` are the scores of the operators that call a model.
+ * Weight of each score, keyed by column. The keys `quality` and `difficulty` stand for the columns
+ * in {@link scoreColumns}.
  */
 export type PriorityWeights = Readonly<Record<string, number>>;
 
-/** Columns for the short names in weights. */
+/** Column that contains the score, keyed by the short name used in weights. */
 export const scoreColumns: Readonly<Record<string, string>> = {
   quality: 'llm_quality_score',
   difficulty: 'llm_difficulty_score',
@@ -22,9 +23,9 @@ interface Ordered<T> {
 }
 
 /**
- * Orders tasks by priority, highest first. The priority is the sum of weight times score. Each
- * score is scaled to 0..1 over all tasks. If no weights are given, uses the default weights of the
- * scores that exist, unless the tasks are already ordered.
+ * Orders tasks by priority, highest first. The priority is the weighted sum of the scores, each
+ * scaled to 0..1 over all tasks. If no weights are given, default weights are used for the scores
+ * that exist. If an operator has already ordered the tasks, that order is kept instead.
  */
 export function byPriority<T extends { readonly rawTask: RawTask }>(
   tasks: readonly T[],
@@ -53,7 +54,10 @@ export function byPriority<T extends { readonly rawTask: RawTask }>(
   };
 }
 
-/** Returns the value to sort by. Tasks without a priority come last. */
+/**
+ * Returns the number to sort by. It is the lowest number for tasks without a priority, so that they
+ * come last.
+ */
 const rank = (priority: number | undefined): number =>
   priority === undefined || Number.isNaN(priority) ? -Number.MAX_VALUE : priority;
 

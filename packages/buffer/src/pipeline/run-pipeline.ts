@@ -23,12 +23,12 @@ export interface PipelineStep {
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-/** One call of the auxiliary model that an operator names. */
+/** A call of an auxiliary model that an operator requests. */
 export interface Question {
   readonly step: PipelineStep;
   /** Index of the input row, from 0. */
   readonly row: number;
-  /** Number of earlier calls by the same operator for the same task. */
+  /** Number of calls that the same operator has already made for the same task. */
   readonly call: number;
   readonly messages: readonly ChatMessage[];
   readonly options: AskOptions;
@@ -39,18 +39,18 @@ export interface TaskPipelineOptions {
   /** Columns that contain the text of a task. */
   readonly fields: readonly string[];
   /**
-   * Weights of the priority.
-   * @default the scores of the operators: quality 1 and difficulty -0.7; no weights if an operator
+   * Weights of the scores in the priority.
+   * @default quality 1 and difficulty -0.7, for the scores that exist; no weights if an operator
    * orders the tasks
    */
   readonly weights?: PriorityWeights;
-  /** Number of tasks to keep after ordering. @default all tasks */
+  /** Number of tasks to keep, from the start of the final order. @default all tasks */
   readonly topK?: number;
   /** Number of tasks that an operator handles concurrently. */
   readonly concurrency: number;
   /**
-   * Calls an auxiliary model. Without this function, tasks pass the operators that need a model,
-   * with 0 in the columns of these operators.
+   * Calls an auxiliary model. Without this function, operators that need a model remove no tasks,
+   * and set the columns that they add to 0.
    * @default no function
    */
   readonly ask?: (question: Question) => Promise<string>;
@@ -63,7 +63,7 @@ export interface PipelineProgress {
   readonly operator: string;
   readonly done: number;
   readonly of: number;
-  /** Number of the tasks in `done` whose model call failed. */
+  /** Number of tasks, among those in `done`, for which the call of the model failed. */
   readonly failed: number;
 }
 
@@ -77,7 +77,7 @@ export interface DroppedTask {
 
 export interface PipelineResult {
   readonly rows: readonly RawTask[];
-  /** Tasks in the order in which they were removed. */
+  /** Removed tasks, in the order in which they were removed. */
   readonly dropped: readonly DroppedTask[];
   /** Number of tasks without a priority, because they lack one of the scores. */
   readonly unordered: number;
@@ -158,8 +158,9 @@ const zeros = ({ adds = [] }: TaskOperatorDefinition): object =>
   Object.fromEntries(adds.map((column) => [column, 0]));
 
 /**
- * Number of consecutive failed calls after which the pipeline ends. A wrong URL or API key is thus
- * detected before thousands of calls, and an outage of the model does not remove all later tasks.
+ * Number of consecutive failed calls after which the pipeline fails. This detects a wrong URL or API
+ * key before thousands of calls are made, and prevents an outage of the model from removing all
+ * later tasks.
  */
 const hopeless = 8;
 
@@ -172,8 +173,8 @@ const refused: readonly number[] = [400, 413, 422];
 type JudgeOptions = StepOptions & { readonly step: PipelineStep };
 
 /**
- * Judges all tasks, and returns the verdicts in the order of the tasks. Starts the tasks in this
- * order.
+ * Applies an operator to all tasks, and returns its decisions in the order of the tasks. Starts the
+ * tasks in this order.
  */
 async function judgeAll(
   judge: TaskFunction,
@@ -217,7 +218,7 @@ interface Judged {
   readonly verdict: TaskVerdict;
   /** Number of model calls that were answered. */
   readonly answers: number;
-  /** Error of the model call, if it failed. */
+  /** Error of the model call. Absent if the call succeeded. */
   readonly failure?: ModelError;
 }
 
@@ -313,8 +314,8 @@ function nothingLeft(count: number, dropped: readonly DroppedTask[]): TaskError 
 }
 
 /**
- * Returns a summary such as `text_length_filter 40 (shorter than 10 characters 38, longer than 99
- * characters 2)`.
+ * Summarises the removed tasks as text, such as
+ * `text_length_filter 40 (shorter than 10 characters 38, longer than 99 characters 2)`.
  */
 export function describeDropped(dropped: readonly DroppedTask[]): string {
   const operators = new Map<string, Map<string, number>>();

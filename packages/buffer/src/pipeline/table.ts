@@ -1,6 +1,6 @@
 /**
- * Table of task operators. If an operator or argument has the same name as in Data-Juicer, it has
- * the same meaning.
+ * Table of task operators. Operators and arguments that have the same name as in Data-Juicer also
+ * have the same meaning.
  */
 import { ConfigError } from '@trinity-rft/core';
 import type { TaskOperatorDefinition } from './definition/operator.js';

@@ -69,7 +69,7 @@ interface SharedRunStore {
 
 /**
  * Creates a store in memory.
- * @param leaseClock returns the time for leases in milliseconds
+ * @param leaseClock returns the current time in milliseconds, by which leases expire
  */
 export async function memoryRunStore(leaseClock: () => number): Promise<SharedRunStore> {
   const database = await memoryDatabase(leaseClock);

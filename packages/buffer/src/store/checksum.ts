@@ -1,6 +1,6 @@
 /**
- * Checksums of stored rows. They detect changes by a damaged disk, a faulty copy or another
- * program. A checksum takes a thousandth of the time that storing a row takes.
+ * Checksums of stored rows. They detect changes caused by a damaged disk, a faulty copy or another
+ * program. Computing a checksum takes a thousandth of the time needed to store a row.
  */
 import { crc32 } from 'node:zlib';
 import { BufferError } from '@trinity-rft/core';
@@ -18,7 +18,7 @@ export const experienceChecksum = ({ id, key, policyVersion, bytes }: StoredExpe
 
 /**
  * Returns the checksum of a row of the table `used`.
- * @param at time of the use; null in rows of earlier versions
+ * @param at time at which the experience was used; null in rows of earlier versions
  */
 export const usedChecksum = (
   id: number,

@@ -1,4 +1,7 @@
-/** Copies an experience store for another training run, for which all experiences are unused. */
+/**
+ * Copies an experience store for use by another training run. In the copy, no experience has been
+ * used.
+ */
 import { inTransaction, openSqlite } from '@trinity-rft/core/store';
 import { checkLedger, writeLedger } from './ledger.js';
 import { prepareSchema } from './schema.js';

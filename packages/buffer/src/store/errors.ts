@@ -1,4 +1,4 @@
-/** Errors that all drivers of the experience store throw. */
+/** Errors that are the same for all drivers of the experience store. */
 import { BufferError, CancelledError } from '@trinity-rft/core';
 import type { TakeFilter } from '@trinity-rft/core/store';
 
@@ -10,7 +10,8 @@ export function duplicateError(uids: readonly string[]): BufferError {
 }
 
 /**
- * Error of a rollback to a train step whose experiences were deleted.
+ * Creates the error for a rollback that is impossible because experiences of later train steps were
+ * deleted.
  * @param to train step to which a resumed run rolls back
  */
 export function prunedError(path: string, to: number, upTo: number): BufferError {
@@ -20,7 +21,10 @@ export function prunedError(path: string, to: number, upTo: number): BufferError
   );
 }
 
-/** Error of a call after the store was closed. @param call name of the call, such as `put` */
+/**
+ * Creates the error for a call after the store was closed.
+ * @param call name of the call, such as `put`
+ */
 export function closedError(call: string): BufferError {
   return new BufferError(
     `${call}() was called on a closed experience store or source. Close it only after its users have ended.`,
@@ -36,7 +40,7 @@ export function finishedError(): BufferError {
 }
 
 /**
- * Error of an acknowledgement after the lease ended.
+ * Creates the error for an acknowledgement of a lease that has already ended.
  * @param how past participle that says how the lease ended, such as `released`
  */
 export function leaseEndedError(how: string): BufferError {
@@ -47,8 +51,8 @@ export function leaseEndedError(how: string): BufferError {
 }
 
 /**
- * Error of a repeated batch that is acknowledged as another train step.
- * @param recorded train step that used the same batch before
+ * Creates the error for a repeated batch that is acknowledged with the wrong train step.
+ * @param recorded train step that used this batch before
  */
 export function otherStepError(trainStep: number, recorded: number): BufferError {
   return new BufferError(
@@ -89,7 +93,7 @@ export function assertTrainStep(trainStep: number): void {
   );
 }
 
-/** Error of a `take` whose signal aborted. @param reason abort reason of the signal */
+/** Creates the error for a `take` whose signal aborted. @param reason abort reason of the signal */
 export function takeCancelledError(
   { count, unit = 'experiences' }: BatchSize,
   present: number,

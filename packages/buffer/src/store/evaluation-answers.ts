@@ -1,6 +1,6 @@
 /**
- * Stores the responses of evaluations, which are not trained on, in an experience store of limited
- * size.
+ * Stores the responses of evaluations in an experience store of limited size, so that they can be
+ * inspected. They are not trained on.
  */
 import { type Experience, withFields } from '@trinity-rft/core';
 import { openSqliteRows } from './sqlite.js';
@@ -24,9 +24,10 @@ const mostTokens = 2 ** 20;
 const mostVersions = 16;
 
 /**
- * Stores the responses under the batch `<version>/<set>`, and replaces previous responses of this
- * batch. Deletes the responses of versions beyond the limit. If a set has more than a million
- * tokens, stores only its first tasks.
+ * Stores the responses of an evaluation as the batch `<version>/<set>`. If the batch exists, it is
+ * replaced. Keeps only the first version and the newest versions, 16 in total, and deletes the
+ * responses of all others. If the responses have more than about a million tokens, stores only
+ * those of the first tasks.
  * @throws BufferError as `sqliteExperienceStore`
  */
 export function recordAnswers({ path, set, policyVersion, answers }: EvaluationAnswers): void {

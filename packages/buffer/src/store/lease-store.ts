@@ -1,7 +1,8 @@
 /**
- * The experience store over any row driver. Leases and waits exist in memory only. If the process
- * ends, its leases end too. When the store is opened again, the leased rows wait in the queue. This
- * requires one owner per store, which durable drivers ensure with a lock.
+ * Implements the experience store on top of any row driver. Leases and waits exist only in memory:
+ * if the process ends, its leases end too, and when the store is opened again, the leased rows are
+ * back in the queue. Therefore a store can have only one owner, which durable drivers ensure with a
+ * lock.
  */
 import {
   runKey,
@@ -32,8 +33,8 @@ import { rowQueue, type RowQueue } from './row-queue.js';
 
 export interface LeaseStoreOptions extends Pick<ExperienceStore, 'lateRewards'> {
   /**
-   * Number of waiting experiences above which a put waits until there is room. A put never waits if
-   * a trainer waits for experiences, if the store is empty, or with {@link reuse}.
+   * Number of experiences in the queue above which a put waits until there is room. A put never
+   * waits if a trainer waits for experiences, if the store is empty, or with {@link reuse}.
    * @default no limit
    */
   readonly capacity?: number;
@@ -43,13 +44,16 @@ export interface LeaseStoreOptions extends Pick<ExperienceStore, 'lateRewards'> 
    */
   readonly reuse?: Reuse;
   /**
-   * Options to watch for rows that another process adds.
-   * @default no watching
+   * Options for polling for rows that another process adds.
+   * @default no polling
    */
   readonly follow?: Follow;
 }
 
-/** Options to poll for rows that another process adds, until that process has ended. */
+/**
+ * Options for polling for rows that another process adds. Polling stops when that process has
+ * ended.
+ */
 export interface Follow {
   readonly clock: Pick<Clock, 'sleep'>;
   readonly everyMs: number;
@@ -119,17 +123,16 @@ interface StoreState {
   readonly reuse: Reuse | undefined;
   readonly pool: RowPool;
   readonly queue: RowQueue;
-  /** Id of the newest row that the queue has received. */
+  /** Id of the newest row that was added to the queue. */
   newestId: number;
   /**
-   * Train step of the latest rollback, or of the last acknowledgement after it; Infinity before the
-   * first rollback.
+   * Last train step after a rollback: the step that was rolled back to, or the step acknowledged
+   * most recently since then. Infinity before the first rollback.
    */
   trainStep: number;
   readonly leases: Set<OpenLease>;
   phase: 'open' | 'finished' | 'closed';
   failure: Error | undefined;
-  /** Controller that aborts when the store is closed. */
   readonly closed: AbortController;
 }
 
@@ -223,9 +226,9 @@ function oldestUnusedStep({ pool, queue, leases }: StoreState): number | undefin
 }
 
 /**
- * Returns metrics of a batch: the versions that sampled its calls, and the numbers of distinct
- * tasks, of distinct rollouts, and of experiences that were too old. Except for the number of
- * rollouts, the names are those of Trinity-RFT.
+ * Returns metrics of a batch: policy versions of its model calls, and numbers of distinct tasks, of
+ * distinct rollouts, and of experiences that were dropped as too old. Names are those of
+ * Trinity-RFT, except for the number of rollouts.
  */
 function leaseMetrics(experiences: readonly Experience[], stale: number): Metrics {
   const versions = experiences.flatMap((experience) =>
@@ -241,7 +244,10 @@ function leaseMetrics(experiences: readonly Experience[], stale: number): Metric
   };
 }
 
-/** Records the use, unless the train step is repeated and its record already exists. */
+/**
+ * Records that a train step used the rows. If the train step is repeated, its record already exists
+ * and is only checked.
+ */
 function useOf(
   { driver, reuse }: StoreState,
   grant: Grant,
@@ -256,8 +262,8 @@ function useOf(
 
 /**
  * Returns metrics of reuse: the share of experiences that were trained on before, the number of
- * uses including this one, the age in explore steps relative to the newest experience of the batch,
- * and the number of dropped experiences.
+ * times that each has been used, including this time, the age of each in explore steps, relative to
+ * the newest experience of the batch, and the number of dropped experiences.
  */
 function reuseMetrics({ reuse }: StoreState, { used, stale }: Grant): Metrics {
   if (!reuse) return {};

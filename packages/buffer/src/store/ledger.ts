@@ -1,6 +1,6 @@
 /**
- * Stores the expected row counts of an experience store. They reveal that a damaged page or another
- * program has removed rows.
+ * Stores how many rows an experience store must contain. A difference reveals that a damaged page
+ * or another program has removed rows.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { eachRow } from '@trinity-rft/core/store';
@@ -16,7 +16,7 @@ export interface Ledger {
    */
   readonly used: number;
   readonly dropped: number;
-  /** The largest id ever assigned. */
+  /** The largest id that was ever assigned, even if its row has been deleted. */
   readonly lastId: number;
   /** Number of deleted rows that were trained on. @default 0 */
   readonly prunedTrained?: number;
@@ -48,8 +48,8 @@ export function writeLedger(state: StateTable, ledger: Ledger): void {
 }
 
 /**
- * Creates the ledger of a new store, or of a store of an earlier version. Must be called inside a
- * transaction.
+ * Creates the ledger of a store that has none, because it is new or from an earlier version. Must
+ * be called inside a transaction.
  */
 export function createLedger(database: DatabaseSync, state: StateTable): void {
   const actual = countRows(database);

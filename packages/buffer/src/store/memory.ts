@@ -24,7 +24,10 @@ interface MemoryUse extends Use {
   readonly dropped: boolean;
 }
 
-/** Creates a row driver in memory. Several stores may open its rows one after the other. */
+/**
+ * Creates a row driver in memory. When a store is closed, another store can be opened over the same
+ * rows.
+ */
 export function memoryRows(): RowDriver {
   const rows: MemoryRow[] = [];
   const uids = new Set<string>();

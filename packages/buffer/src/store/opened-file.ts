@@ -11,7 +11,8 @@ export interface OpenedFile {
 }
 
 /**
- * Remembers the identity of a file that was just opened. @param place name of the file in messages
+ * Remembers the identity of a file that was just opened, so that its removal can be detected later.
+ * @param place name of the file, used in messages
  */
 export function openedFile(path: string, place = path, code = 'BUFFER_GONE'): OpenedFile {
   const opened = identityOf(path);

@@ -1,4 +1,6 @@
-/** Checks which training run owns a store that lies outside its owner's folder. */
+/**
+ * Checks which training run owns an experience store that is outside of the training run's folder.
+ */
 import { ConfigError } from '@trinity-rft/core';
 import type { StateTable } from './state-table.js';
 
@@ -20,9 +22,9 @@ interface Claimed {
 }
 
 /**
- * Checks the owner of a store, and records `owner` if the store has none. A store of an earlier
- * version has no owner. Such a store is refused if it has experiences but the owner's folder has no
- * steps.
+ * Checks the owner of a store, and records `owner` if the store has none. Stores of earlier
+ * versions have no owner. Such a store is refused if it contains experiences, but `owner.folder`
+ * contains no steps.
  * @throws ConfigError if the experiences belong to another training run
  */
 export function claimStore(owner: StoreOwner, { path, state, isEmpty }: Claimed): void {

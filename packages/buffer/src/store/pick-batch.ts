@@ -1,6 +1,6 @@
 /**
- * Selects the waiting rows that form a batch: a number of experiences, rollouts or tasks, from a
- * limited number of explore steps.
+ * Selects the rows that form the next batch. Its size is a number of experiences, rollouts or
+ * tasks, and the number of explore steps that it covers may be limited.
  */
 import type { TakeFilter } from '@trinity-rft/core/store';
 import type { StoredRow } from './row-driver.js';
@@ -11,25 +11,31 @@ export interface BatchRequest extends Required<TakeFilter> {
 }
 
 export interface RowLimits {
-  /** The last released explore step; rows of later explore steps are not released yet. */
+  /**
+   * The last explore step whose rows are released. Rows of later explore steps must not be used
+   * yet.
+   */
   readonly lastExploreStep: number;
-  /** True if no more rows will be added. The remaining rows are then the last batch. */
+  /**
+   * True if no more rows will be added. The remaining rows then form the last batch, even if it is
+   * too small.
+   */
   readonly finished: boolean;
 }
 
 export interface PickedRows {
   readonly used: readonly StoredRow[];
-  /** Rows that precede the last used row and are too old. */
+  /** Rows that are too old, and that come before the last used row. */
   readonly stale: readonly StoredRow[];
-  /** True if `used` is a batch; otherwise more rows are needed. */
+  /** True if `used` is a complete batch. If false, more rows are needed. */
   readonly complete: boolean;
 }
 
 type Unit = BatchRequest['unit'];
 
 /**
- * Functions that return the key of the unit that a row belongs to, by the kind of unit. Rows of one
- * unit are adjacent.
+ * For each kind of unit, a function that returns the key of the unit to which a row belongs. Rows
+ * of one unit are adjacent.
  */
 const memberOf: Readonly<Record<Unit, (row: StoredRow) => string | number>> = {
   experiences: ({ id }) => id,
@@ -38,9 +44,9 @@ const memberOf: Readonly<Record<Unit, (row: StoredRow) => string | number>> = {
 };
 
 /**
- * Selects the oldest rows that are released and not too old: `count` complete units, or all
- * remaining rows of `maxExploreSteps` explore steps. Stops at the last selected row, so that the
- * stale rows of a train step do not depend on the progress of the explorer.
+ * Selects the oldest rows that are released and not too old: `count` complete units, or fewer if
+ * `maxExploreSteps` explore steps are exhausted first. Stops at the last selected row, so that the
+ * stale rows of a train step do not depend on how far the explorer has got.
  */
 export function pickBatch(
   rows: readonly StoredRow[],

@@ -1,4 +1,7 @@
-/** Reads an experience store without owning it. Includes experiences that were not trained on. */
+/**
+ * Reads an experience store that another process may own. Includes experiences that were not
+ * trained on.
+ */
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { TrinityError, type Experience, BufferError, describeError } from '@trinity-rft/core';
@@ -8,14 +11,12 @@ import { useReader, type UseReader } from './read-uses.js';
 import { hasChecksums } from './schema.js';
 import { readStored, storedColumns, storedColumnsOfVersion1 } from './stored-experience.js';
 
-/**
- * A store that is opened for reading. Reading does not disturb a training run that writes to the
- * store.
- */
+/** A store that is opened for reading. A training run can write to the store at the same time. */
 export interface ExperienceReader extends UseReader, HeadReader {
   /**
-   * Returns the policy versions of stored experiences, ascending, and the number of experiences of
-   * each version. An experience of several merged calls counts under its oldest version.
+   * Returns the policy versions of the stored experiences in ascending order, each with the number
+   * of its experiences. An experience that merges several model calls counts for its oldest
+   * version.
    */
   versions(): readonly { readonly policyVersion: number; readonly count: number }[];
   /**
@@ -24,8 +25,8 @@ export interface ExperienceReader extends UseReader, HeadReader {
    */
   experiences(policyVersion?: number): Iterable<Experience>;
   /**
-   * Returns the first `limit` rows after the row `id`, in the order in which they were stored. The
-   * next call also returns rows that were added in the meantime.
+   * Returns the first `limit` rows after the row `id`, in the order in which they were stored. Call
+   * it again with the last id to get further rows, including rows that were added in the meantime.
    */
   rowsAfter(id: number, limit: number): readonly ExperienceRow[];
   /** Returns the ids of all rows, in the order in which they were stored. */
@@ -112,7 +113,10 @@ function naming<T>(path: string, work: () => T): T {
   }
 }
 
-/** Adds the path of the store to an error. Errors of damaged rows only name the row. */
+/**
+ * Adds the path of the store to the message of an error, because errors about damaged rows name
+ * only the row.
+ */
 function named(path: string, error: unknown): BufferError {
   if (!TrinityError.is(error)) return unreadable(path, describeError(error), error);
   const { message, code, cause } = error;
@@ -126,7 +130,7 @@ function unreadable(path: string, why: string, cause?: unknown): BufferError {
   );
 }
 
-/** Opens an experience store for `read`, and closes it afterwards. */
+/** Opens an experience store, calls `read` with it, and closes it. */
 export function withReader<T>(database: string, read: (reader: ExperienceReader) => T): T {
   const reader = readExperiences(database);
   try {

@@ -1,7 +1,4 @@
-/**
- * Reads the heads of many stored experiences, for lists: ids in order, and a few fields of each
- * experience.
- */
+/** Reads ids and a few fields (the head) of many stored experiences, for use in lists. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Eid, Experience, CallSpan } from '@trinity-rft/core';
 import { decodeFields } from '@trinity-rft/core/store';
@@ -37,7 +34,7 @@ export interface HeadReader {
   count(): number;
   /** Returns the largest id, or 0 if the store is empty. */
   newestId(): number;
-  /** Returns the ids of up to `limit` rows after the first `offset` rows. */
+  /** Returns the ids of up to `limit` rows in the given order, skipping the first `offset` rows. */
   idsFrom(offset: number, limit: number, order: IdOrder): readonly number[];
   /**
    * Returns the names of the first `limit` rows after the row `id`, in the order in which they were
@@ -153,8 +150,8 @@ function toHead(row: Readonly<Record<string, unknown>>): ExperienceHead {
 }
 
 /**
- * Copies bytes to a new buffer, because their offset in the record may not be aligned for a typed
- * array.
+ * Copies bytes to a new buffer. In the record they may start at an offset that is not aligned for a
+ * typed array.
  */
 const copied = (bytes: unknown): ArrayBuffer => new Uint8Array(bytes as Uint8Array).buffer;
 

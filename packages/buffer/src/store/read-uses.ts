@@ -1,17 +1,20 @@
-/** Reads the uses of experiences by train steps, from a store that another process may own. */
+/** Reads which train steps used which experiences, from a store that another process may own. */
 import type { DatabaseSync } from 'node:sqlite';
 import { hasAdvantages } from './schema.js';
 import { readTokenAdvantages } from './stored-advantage.js';
 
-/** A train step that used an experience. */
+/** One use of an experience by a train step. */
 export interface ExperienceUse {
   readonly id: number;
   readonly trainStep: number;
-  /** True if the experience was too old or surplus, and therefore not trained on. */
+  /**
+   * True if the train step dropped the experience without training on it, because it was too old or
+   * surplus.
+   */
   readonly dropped: boolean;
   /**
-   * Mean advantage over the tokens that the step trained on. Absent if the step used the advantages
-   * that the experience already had.
+   * Mean advantage over the tokens that were trained on. Absent if the train step used the
+   * advantages that were stored with the experience.
    */
   readonly advantage?: number;
   /**
@@ -21,7 +24,7 @@ export interface ExperienceUse {
   readonly tokenAdvantages?: Float32Array;
 }
 
-/** A use with its position among all recorded uses, from 1. */
+/** A use, with its position among all recorded uses. Positions start at 1. */
 interface PlacedUse extends ExperienceUse {
   readonly place: number;
 }
@@ -31,7 +34,10 @@ export interface UseReader {
    * Returns the uses by train steps from `trainStep` on, in the order in which they were recorded.
    */
   usedSince(trainStep: number): readonly ExperienceUse[];
-  /** Returns the first `limit` uses after this place, so that many uses can be read in parts. */
+  /**
+   * Returns the first `limit` uses after the position `place`, so that many uses can be read in
+   * parts.
+   */
   usesAfter(place: number, limit: number): readonly PlacedUse[];
   /** Returns the uses of one experience, oldest first. */
   uses(id: number): readonly ExperienceUse[];

@@ -1,4 +1,4 @@
-/** A pool of rows that may be trained on several times. */
+/** Implements a pool whose rows may be trained on several times. */
 import { pickBatch, type BatchRequest, type RowLimits } from './pick-batch.js';
 import type { Reuse } from './reuse.js';
 import type { StoredRow } from './row-driver.js';
@@ -8,13 +8,13 @@ import type { RecordedStep } from './row-driver.js';
 
 interface Pool {
   readonly reuse: Reuse;
-  /** Rows in the pool, by id. They are available or in their cooldown. */
+  /** Rows in the pool, keyed by id. Each is either available or in its cooldown. */
   readonly rows: Map<number, StoredRow>;
-  /** Recorded train steps that are repeated next, in order. */
+  /** Recorded train steps that are to be repeated, in order, before new batches are selected. */
   recorded: readonly RecordedStep[];
 }
 
-/** Rows that share one priority. */
+/** Rows that are used together and share one priority. */
 interface Item {
   readonly rows: readonly [StoredRow, ...StoredRow[]];
   readonly priority: number;
@@ -22,7 +22,7 @@ interface Item {
 
 /**
  * Creates a pool.
- * @param initial rows with their uses so far
+ * @param initial rows to start with, each with its number of uses so far
  */
 export function reusePool(reuse: Reuse, initial: readonly StoredRow[]): RowPool {
   const pool: Pool = { reuse, rows: new Map(), recorded: [] };
@@ -98,7 +98,11 @@ const nothing: PoolPick = { used: [], stale: [], complete: false };
 const isReleasedBy = ({ finished, lastExploreStep }: RowLimits, row: StoredRow): boolean =>
   finished || Number(exploreStepOf(row)) <= lastExploreStep;
 
-/** Returns the batch of the next recorded train step, once its explore steps are released. */
+/**
+ * Returns the rows of the next recorded train step, so that it can be repeated. Returns an
+ * incomplete batch if not all of its rows are present and released, and undefined if no train step
+ * is to be repeated.
+ */
 function pickAgain({ recorded, rows }: Pool, limits: RowLimits): PoolPick | undefined {
   const [step] = recorded;
   if (step === undefined) return undefined;
@@ -110,7 +114,7 @@ function pickAgain({ recorded, rows }: Pool, limits: RowLimits): PoolPick | unde
   return { used, stale: find(step.dropped), complete: true, recordedStep: step.trainStep };
 }
 
-/** Selects items by priority, and evicts the lowest-priority rows above capacity. */
+/** Selects the next batch by priority, and evicts the lowest-priority rows above capacity. */
 function pickNext(pool: Pool, request: BatchRequest, limits: RowLimits): PoolPick {
   const { reuse } = pool;
   const ends = limits.finished && reuse.endsWithoutNew;
@@ -160,8 +164,8 @@ function itemsOf({ itemOf, priority }: Reuse, rows: readonly StoredRow[]): Item[
 }
 
 /**
- * Moves the first item that was never trained on to the front. Returns an empty list if there is no
- * such item, because there is then no batch.
+ * Moves the first item that was never trained on to the front, so that the batch contains it.
+ * Returns an empty list if there is no such item, so that no batch is formed.
  */
 function newFirst(items: readonly Item[]): readonly Item[] {
   const leading = items.find(({ rows: [row] }) => usesOf(row) === 0);

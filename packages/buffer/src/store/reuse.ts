@@ -1,7 +1,7 @@
 /**
  * Rules for training on experiences more than once: the order, the maximum number of uses, and the
- * cooldown. The rules do not depend on the storage. The pool of rows calls them, and the row driver
- * reports the number of uses of each row.
+ * cooldown. The rules are independent of how rows are stored: the pool applies them, and the row
+ * driver reports how often each row was used.
  */
 import { type Clock, createRandom, deriveSeed } from '@trinity-rft/core';
 import type { StoredRow } from './row-driver.js';
@@ -14,8 +14,8 @@ export interface Reuse {
    */
   readonly itemOf: (row: StoredRow) => string;
   /**
-   * Returns the priority of an item, given its first row. Higher priorities come first. Of equal
-   * priorities, the least recently used item comes first.
+   * Returns the priority of an item, given its first row. Items with a higher priority are used
+   * first. If priorities are equal, the least recently used item is used first.
    */
   readonly priority: (row: StoredRow) => number;
   /** Maximum number of train steps that may use an experience. */
@@ -23,7 +23,7 @@ export interface Reuse {
   /** Minimum number of milliseconds between two uses. */
   readonly cooldownMs: number;
   /**
-   * Maximum number of items that may wait. The lowest-priority items beyond this number are
+   * Maximum number of items in the pool. If there are more, those with the lowest priority are
    * evicted.
    */
   readonly capacity: number;
@@ -46,7 +46,10 @@ export interface PriorityReplayOptions extends Pick<
 > {
   readonly priorityFn: PriorityFn;
   readonly priorityFnArgs?: PriorityArgs;
-  /** Milliseconds before an experience may be used again. @default no reuse */
+  /**
+   * Minimum number of milliseconds between two uses of an experience.
+   * @default undefined: experiences are used only once
+   */
   readonly reuseCooldownMs?: number;
   /** Root seed of the training run. */
   readonly seed: number;
@@ -67,10 +70,10 @@ interface PriorityArgs {
 }
 
 /**
- * Creates the rules of Trinity-RFT's replay buffer. An item consists of the rows of an explore step
- * that were used equally often, and last by the same train step. The priority of an item is `policy
- * version - decay * uses`. `decay_limit_randomization` adds `sigma * N(0, 1)`, drawn from the seed
- * for each item and use.
+ * Creates the rules of Trinity-RFT's replay buffer. An item consists of all rows of an explore step
+ * that have been used equally often and whose last use was by the same train step. The priority of
+ * an item is `policy version - decay * uses`. `decay_limit_randomization` adds the noise
+ * `sigma * N(0, 1)`, which differs between items and uses but is determined by the seed.
  */
 export function priorityReplay(options: PriorityReplayOptions): Reuse {
   const { priorityFn, priorityFnArgs = {}, reuseCooldownMs, seed, ...limits } = options;

@@ -1,29 +1,26 @@
 /**
- * Interface of a storage driver, which stores the rows of the experience store. Queue, leases and
- * waits are in lease-store.ts.
+ * Interface of a storage driver, which stores the rows of the experience store. It does not handle
+ * the queue, leases or waits; see lease-store.ts.
  */
 import type { Experience } from '@trinity-rft/core';
 import type { JsonState } from '@trinity-rft/core/store';
 
 /** Fields of a stored experience that the queue needs. */
 export interface StoredRow {
-  /** Position in insertion order, from 1. */
+  /** Position in the order of insertion, from 1. */
   readonly id: number;
   readonly policyVersion: number;
   /** Unique id, as `uid` of `@trinity-rft/core` returns it. */
   readonly uid: string;
   /** Number of train steps that have used the row. @default 0 */
   readonly uses?: number;
-  /** Last train step that has used the row. */
+  /** Last train step that used the row. Absent if none has. */
   readonly lastUse?: number;
   /** Time of the last use, in milliseconds since the epoch. */
   readonly lastUseAt?: number;
 }
 
-/**
- * Row counts: all rows, rows that were trained on, and rows that were dropped without being trained
- * on.
- */
+/** Numbers of rows: in total, trained on, and dropped without being trained on. */
 interface RowCounts {
   readonly total: number;
   readonly trained: number;
@@ -31,43 +28,48 @@ interface RowCounts {
 }
 
 /**
- * Rows in insertion order, with the train steps that used each row. Calls are synchronous and
- * atomic. A call that throws has changed nothing. In SQLite, the changes of a call are durable when
- * it returns.
+ * Stores rows in the order of insertion, and records which train steps used each row. Calls are
+ * synchronous and atomic: a call that throws has changed nothing. With SQLite, the changes of a
+ * call are durable when it returns.
  */
 export interface RowDriver {
   /**
-   * Appends the batch and replaces the explorer's state, if one is given.
+   * Appends a batch of experiences. If the explorer's state is given, stores it in place of the
+   * previous state.
    * @throws BufferError when a uid is already stored
    */
   insert(batch: readonly Experience[], explorerState: JsonState | undefined): readonly StoredRow[];
   read(rows: readonly StoredRow[]): readonly Experience[];
   /** Records a train step: it trained on `used`, in this order, and dropped `stale`. */
   settle(grant: Pick<Grant, 'used' | 'stale'>, use: Use): void;
-  /** Returns the last train step that consumed rows, or 0 if there is none. */
+  /** Returns the last train step that used or dropped rows, or 0 if there is none. */
   lastTrainStep(): number;
   /**
-   * Undoes every `settle` of steps after `trainStep`.
+   * Undoes every `settle` call for a train step after `trainStep`.
    * @throws BufferError if rows of these steps have been pruned
    */
   unsettle(trainStep: number): void;
   /**
-   * Deletes rows that steps up to `trainStep`, but no later step, have used. `counts` still
-   * includes these rows.
-   * @param keep ids of rows that may be used again. @default empty
+   * Deletes the rows whose last use was by a train step up to `trainStep`. `counts` continues to
+   * include them.
+   * @param keep ids of rows that must be kept, because they may be used again. @default empty
    */
   prune(trainStep: number, keep?: ReadonlySet<number>): void;
   /**
    * Returns the rows that no train step has consumed, in insertion order.
-   * @param after id after which rows are returned. @default 0
+   * @param after only rows with a larger id are returned. @default 0
    */
   unsettled(after?: number): StoredRow[];
   /**
-   * Returns the rows that no step has dropped, with their uses, in insertion order.
+   * Returns the rows that no train step has dropped, each with its number of uses, in insertion
+   * order.
    * @param trainStep last train step that is taken into account. @default all train steps
    */
   reusable(trainStep?: number): StoredRow[];
-  /** Returns the rows that each step after `trainStep` has used, in order. */
+  /**
+   * Returns, for each train step after `trainStep`, the rows that it used or dropped, in ascending
+   * order of steps.
+   */
   recordsAfter(trainStep: number): readonly RecordedStep[];
   explorerState(): JsonState | undefined;
   /**
@@ -79,13 +81,16 @@ export interface RowDriver {
   close(): void;
 }
 
-/** Rows for one trainer call. `used` and `stale` are consumed together. */
+/** Rows that are handed out for one train step. `used` and `stale` are consumed together. */
 export interface Grant {
   /** Rows to train on. */
   readonly used: readonly StoredRow[];
-  /** Rows that are dropped: too old, or surplus. */
+  /** Rows that are dropped without being trained on, because they are too old or surplus. */
   readonly stale: readonly StoredRow[];
-  /** Train step that has already used these rows and is now repeated. */
+  /**
+   * If the train step is repeated, its number. It has already been recorded with these rows.
+   * @default undefined: not a repetition
+   */
   readonly recordedStep?: number;
 }
 
@@ -97,7 +102,7 @@ export interface Use {
   readonly advantages?: readonly Float32Array[];
 }
 
-/** Rows that a train step consumed, in the order of its batch. */
+/** Ids of the rows that a train step used and dropped, in the order of its batch. */
 export interface RecordedStep {
   readonly trainStep: number;
   readonly used: readonly number[];

@@ -1,6 +1,6 @@
 /**
- * Extracts parts of a stored row's uid, `batch/task/run/step/suffix`. The batch is the explore
- * step.
+ * Reads the parts of a stored row's uid, `batch/task/run/step/suffix`. The part `batch` is the
+ * number of the explore step.
  */
 import type { StoredRow } from './row-driver.js';
 

@@ -15,11 +15,14 @@ export interface RowPool {
   /** The oldest row that was never trained on. */
   readonly oldestNew: StoredRow | undefined;
   add(rows: readonly StoredRow[]): void;
-  /** Puts the rows of a grant back in their old places. */
+  /** Returns the rows of a grant to the pool, at the positions that they had before. */
   putBack(grant: Grant): void;
-  /** Settles a grant whose rows a train step has used. */
+  /**
+   * Handles that a train step has used the rows of a grant. A pool that allows reuse takes the rows
+   * back.
+   */
   settle(grant: Grant, use: Use): void;
-  /** Replaces the contents, and the recorded train steps that are repeated first. */
+  /** Replaces the rows in the pool, and the recorded train steps that are to be repeated first. */
   reset(rows: readonly StoredRow[], recorded?: readonly RecordedStep[]): void;
   /**
    * Removes and returns a batch, and the rows that are dropped before it. If there is no complete
@@ -29,8 +32,8 @@ export interface RowPool {
   /** Returns the ids of rows that may be used again. */
   reusableIds(): Iterable<number>;
   /**
-   * Returns true if the trainer should wait for rows that are not available yet, such as rows in
-   * their cooldown. Called when no more rows will be added.
+   * Returns true if rows will become available later, such as rows in their cooldown, so that the
+   * trainer should wait for them. Called when no more rows will be added.
    */
   mayComeLater(): boolean;
   /**
@@ -40,7 +43,7 @@ export interface RowPool {
   nextAt(): number | undefined;
 }
 
-/** Creates a first-in, first-out pool, in which every row is used once. */
+/** Creates a pool in which every row is used once, in the order of insertion. */
 export function fifoPool(initial: readonly StoredRow[]): RowPool {
   let rows = [...initial];
   return {

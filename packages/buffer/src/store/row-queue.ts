@@ -1,6 +1,6 @@
 /**
- * The queue of an experience store: a pool of rows, the calls that wait for rows (takers), and the
- * puts that wait for room.
+ * Implements the queue of an experience store: a pool of rows, the calls that wait for a batch
+ * (takers), and the puts that wait for room.
  */
 import { takeCancelledError } from './errors.js';
 import type { Clock } from '@trinity-rft/core';
@@ -23,39 +23,48 @@ export interface RowQueue {
    * call, all rows are released.
    */
   releaseUpTo(exploreStep: number): void;
-  /** Returns the rows that waiting takers have set aside as stale. */
+  /**
+   * Returns the rows that were removed from the pool as too old, for takers that still wait for
+   * their batch.
+   */
   setAside(): readonly StoredRow[];
   /** Appends new rows. */
   add(rows: readonly StoredRow[]): void;
-  /** Puts the rows of a grant back in their old places. */
+  /** Returns the rows of a grant to the queue, at the positions that they had before. */
   putBack(grant: Grant): void;
-  /** Settles a grant whose rows a train step has used. */
+  /** Handles that a train step has used the rows of a grant. */
   settle(grant: Grant, use: Use): void;
-  /** Replaces the contents of the queue with these rows. */
+  /**
+   * Replaces the contents of the queue, and the recorded train steps that are to be repeated first.
+   */
   reset(rows: readonly StoredRow[], recorded?: readonly RecordedStep[]): void;
   /**
-   * Waits for the next batch of the pool. After `finish`, returns the remainder, then `undefined`.
-   * `open` synchronously converts the grant to the result of the call, so that rows always have one
-   * owner. If `open` throws, the rows return to the queue.
+   * Waits for the next batch. After `finish`, returns the remaining rows as the last batch, and
+   * then `undefined`. When a batch is ready, calls `open` with it and returns the result. `open` is
+   * synchronous, so that the rows belong either to the queue or to its result at any time. If
+   * `open` throws, the rows return to the queue.
    * @throws CancelledError if the signal aborts, and the errors of `open`
    */
   take<T>(request: TakeRequest, open: (grant: Grant) => T): Promise<T | undefined>;
   /**
-   * Calls `store`, which adds `size` rows, once there is room. Rejects with the error that `store`
-   * throws.
+   * Waits until there is room for `size` rows, then calls `store`, which adds them. Rejects with
+   * the error that `store` throws.
    */
   admit(size: number, store: () => void): Promise<void>;
-  /** Announces that no more rows will come. */
+  /** Declares that no more rows will be added. */
   finish(): void;
-  /** Rejects every waiting taker and put. */
+  /** Rejects all waiting takers and puts with the error. */
   rejectAll(error: Error): void;
 }
 
 export interface RowQueueOptions {
   readonly pool: RowPool;
-  /** Number of new rows above which a put waits; see `LeaseStoreOptions`. */
+  /** Number of rows never trained on above which a put waits; see `LeaseStoreOptions`. */
   readonly capacity: number;
-  /** Clock for waits until rows become available. @default no clock: no such waits */
+  /**
+   * Clock by which rows become available after their cooldown.
+   * @default no clock, because rows have no cooldown
+   */
   readonly clock?: Pick<Clock, 'now' | 'after'>;
 }
 
@@ -116,7 +125,7 @@ export function rowQueue({ pool, capacity, clock }: RowQueueOptions): RowQueue {
 interface QueueState {
   readonly pool: RowPool;
   readonly clock: RowQueueOptions['clock'];
-  /** Waiting takers, first come, first served. */
+  /** Waiting takers. They are served in the order in which they arrived. */
   readonly takers: Taker[];
   readonly puts: WaitingPut[];
   readonly capacity: number;
@@ -128,10 +137,10 @@ interface QueueState {
 
 interface Taker {
   readonly request: BatchRequest;
-  /** Rows set aside for this taker, in queue order. */
+  /** Rows that were removed from the pool as too old for this taker's batch, in queue order. */
   readonly stale: StoredRow[];
   readonly serve: (picked: Pick<Grant, 'used' | 'recordedStep'>) => void;
-  /** Ends the call without rows, because no rows are left. */
+  /** Ends the call with the result `undefined`, because no rows are left. */
   readonly end: () => void;
   readonly reject: (error: Error) => void;
 }

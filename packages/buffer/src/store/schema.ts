@@ -5,7 +5,10 @@ import { inTransaction } from '@trinity-rft/core/store';
 import { createLedger } from './ledger.js';
 import { stateTable } from './state-table.js';
 
-/** Version of the tables, which increases with every change that older programs cannot read. */
+/**
+ * Version of the tables. It increases with every change that makes the tables unreadable for older
+ * programs.
+ */
 const schemaVersion = 4;
 /**
  * SQLite application id: "TRXB" in ASCII. It distinguishes experience stores from other databases.
@@ -44,11 +47,11 @@ function assertReadable(database: DatabaseSync, path: string, version: number): 
     );
 }
 
-/** Returns true if rows have a column for their checksum. */
+/** Returns true if the tables have columns for checksums (from version 2 on). */
 export const hasChecksums = (database: DatabaseSync): boolean =>
   pragma(database, 'user_version') >= 2;
 
-/** Returns true if records of train steps have advantages. */
+/** Returns true if the tables store the advantages that train steps used (from version 4 on). */
 export const hasAdvantages = (database: DatabaseSync): boolean =>
   pragma(database, 'user_version') >= 4;
 

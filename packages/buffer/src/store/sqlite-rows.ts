@@ -1,5 +1,6 @@
 /**
- * The row driver of SQLite: the statements of an experience store, with one transaction per write.
+ * The SQLite row driver, which executes the statements of an experience store. Each write is one
+ * transaction.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { TrinityError, type Experience, BufferError, uid } from '@trinity-rft/core';
@@ -28,7 +29,8 @@ export interface SqliteRowsOptions {
   /** Path of the store, for messages. */
   readonly path: string;
   /**
-   * True to keep the bytes of the newest rows in memory, for a trainer that soon reads them.
+   * True to keep the encoded bytes of the newest rows in memory, because a trainer will read them
+   * soon.
    * @default false
    */
   readonly keepNewest?: boolean;
@@ -220,8 +222,8 @@ function insertRows(
 const keptBytes = 64 * 2 ** 20;
 
 /**
- * Creates a cache of the newest bytes. A trainer that keeps up with the explorer reads these bytes
- * next. Without the cache, half of the time of a read is spent in the database.
+ * Creates a cache for the encoded bytes of the newest rows. A trainer that keeps up with the
+ * explorer reads these next. Without the cache, the database takes half of the time of a read.
  */
 function newestBytes() {
   let byId: ReadonlyMap<number, Uint8Array> = new Map();
@@ -247,7 +249,10 @@ function readRow(sql: Statements, id: number): Experience {
   return readStored(row);
 }
 
-/** Calls `read` on a consistent snapshot of the database, even if another process writes to it. */
+/**
+ * Calls `read` within one transaction, so that it sees a consistent snapshot even if another
+ * process writes to the database.
+ */
 function atOneMoment<T>(database: DatabaseSync, read: () => T): T {
   database.exec('BEGIN');
   try {
@@ -258,8 +263,8 @@ function atOneMoment<T>(database: DatabaseSync, read: () => T): T {
 }
 
 /**
- * Calls `work` in a transaction, and converts its errors.
- * @param what verb phrase that error messages contain, such as "roll back"
+ * Calls `work` in a transaction, and converts errors of the database to a BufferError.
+ * @param what verb phrase used in error messages, such as "roll back"
  */
 function transaction<T>(database: DatabaseSync, what: string, work: () => T): T {
   try {

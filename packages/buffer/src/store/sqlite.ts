@@ -29,13 +29,13 @@ export interface SqliteExperienceStoreOptions extends Omit<LeaseStoreOptions, 'f
    */
   readonly path: string;
   /**
-   * Options to also read experiences that a writer in another process adds (see {@link
-   * sqliteExperienceWriter}). The store finishes when that writer has ended, or at once if there
-   * has never been a writer.
+   * Options for reading experiences that a writer in another process adds (see
+   * {@link sqliteExperienceWriter}). When that writer has ended, the store finishes. If there has
+   * never been a writer, it finishes at once.
    * @default no other writer
    */
   readonly followWriter?: FollowOptions;
-  /** Training run that owns the store. @default no check of the owner */
+  /** Training run that owns the store. @default undefined: the owner is not checked */
   readonly owner?: StoreOwner;
   /**
    * Called with a notice if a store of an earlier version contains experiences that cannot be
@@ -49,7 +49,7 @@ export interface FollowOptions {
   /** Milliseconds between two checks for new rows. @default 500 */
   readonly everyMs?: number;
   /**
-   * Milliseconds for which a writer may be absent before it is considered to have ended.
+   * Time in milliseconds for which a writer may be absent. After that, it counts as ended.
    * @default 60_000
    */
   readonly graceMs?: number;
@@ -107,7 +107,7 @@ export type ExperienceWriter = Pick<ExperienceStore, 'put' | 'explorerState' | '
 
 /**
  * Opens or creates the store only to add experiences. The owner may have the store open at the same
- * time, and receives the added experiences if it opened the store with `followWriter`. A store can
+ * time. If the owner opened it with `followWriter`, it receives the added experiences. A store can
  * have only one writer at a time.
  * @throws BufferError as {@link sqliteExperienceStore}
  */
@@ -131,14 +131,14 @@ function claim(database: DatabaseSync, path: string, owner: StoreOwner): void {
 const writerLock = 'writer.lock';
 
 /**
- * Returns true if a writer has ever opened the store. The writer may return, for example a server
- * that is restarted.
+ * Returns true if a writer has ever opened the store. A writer that has ended may start again, such
+ * as a server that is restarted.
  */
 export const hasHadWriter = (path: string): boolean => existsSync(`${path}.${writerLock}`);
 
 /**
- * Creates the options to follow a writer. The writer is considered to have ended if it has been
- * absent for `graceMs`, or if there has never been a writer.
+ * Creates the options for following a writer. The writer counts as ended if it has been absent for
+ * `graceMs`, or if there has never been one.
  */
 function followOf(
   path: string,

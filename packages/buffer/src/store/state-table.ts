@@ -1,6 +1,6 @@
 /**
- * Reads and writes the named JSON values of a store: the explorer's state, the ledger, and the
- * owner of the store.
+ * Reads and writes named JSON values in a store, such as the explorer's state, the ledger, and the
+ * owner.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { assertChecksum, stateChecksum } from './checksum.js';

@@ -1,18 +1,18 @@
 /**
- * Converts the advantages of one experience to their stored form: a single number, or one number
- * per token if they differ.
+ * Converts the advantages of an experience for storage. If all tokens have the same advantage, a
+ * single number is stored, and otherwise one number per token.
  */
 
 interface StoredAdvantage {
   /** Mean over the trained tokens; null if there are no trained tokens. */
   readonly mean: number | null;
-  /** Advantage of each token, if they differ. */
+  /** Advantage of each token, encoded as bytes. Absent if all are equal. */
   readonly tokens?: Uint8Array;
 }
 
 /**
  * Converts advantages to their stored form.
- * @param advantages one per token; NaN for tokens that were not trained on
+ * @param advantages advantage of each token; NaN for tokens that were not trained on
  */
 export function storedAdvantage(advantages: Float32Array | undefined): StoredAdvantage {
   if (!advantages) return { mean: null };
@@ -25,7 +25,10 @@ export function storedAdvantage(advantages: Float32Array | undefined): StoredAdv
   return { mean, tokens: new Uint8Array(buffer, byteOffset, byteLength) };
 }
 
-/** Reads one advantage per response token; NaN for tokens that were not trained on. */
+/**
+ * Decodes the advantages of the response tokens. The value is NaN for tokens that were not trained
+ * on.
+ */
 export function readTokenAdvantages(bytes: Uint8Array): Float32Array {
   // Copied, because the bytes may begin at an offset that is not aligned.
   return new Float32Array(new Uint8Array(bytes).buffer);

@@ -5,7 +5,10 @@ import { assertChecksum, damagedStore, experienceChecksum } from './checksum.js'
 
 /** Columns that {@link readStored} needs. */
 export const storedColumns = 'id, uid, policy_version, bytes, checksum';
-/** Columns of a store of version 1, which is only opened for reading. */
+/**
+ * The same columns for a store of version 1, which has no checksums. Such a store is only opened
+ * for reading.
+ */
 export const storedColumnsOfVersion1 = 'id, uid, policy_version, bytes, NULL AS checksum';
 
 /**

@@ -1,4 +1,7 @@
-/** Checks all rows of a data set before training starts. */
+/**
+ * Checks all rows of a data set before training starts, so that all unusable rows are reported at
+ * once.
+ */
 import { type RawTask, TaskError } from '@trinity-rft/core';
 
 /** Maximum number of rows that the message describes. */
@@ -6,7 +9,7 @@ const maxListed = 3;
 
 /**
  * Calls `read` with each row, and reports the errors of all rows together.
- * @param place name and path of the data set
+ * @param place name and path of the data set, used in the message
  * @throws TaskError if `read` throws a TaskError for any row; the message states the number of
  * these rows and the first few errors
  */

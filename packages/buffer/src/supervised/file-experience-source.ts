@@ -1,6 +1,6 @@
 /**
- * Provides supervised data as a source of experiences: one batch of rows per train step, in a fixed
- * order.
+ * Provides supervised data as a source of experiences. Each train step gets one batch of rows, in a
+ * fixed order.
  */
 import {
   type Experience,
@@ -36,8 +36,8 @@ export interface FileExperienceSourceOptions extends Omit<TaskOrderOptions, keyo
 }
 
 /**
- * Creates the source. Train step n reads batch n - 1, so a resumed training run finds its position
- * in the data by the step of the checkpoint alone. The last batch may be smaller.
+ * Creates the source. Train step n reads batch n - 1, so the position in the data follows from the
+ * train step of the checkpoint alone when a training run is resumed. The last batch may be smaller.
  */
 export function fileExperienceSource(options: FileExperienceSourceOptions): ExperienceSource {
   const { name, rows, batchSize, totalEpochs = 1 } = options;
@@ -72,14 +72,20 @@ interface SourceState extends Pick<
   FileExperienceSourceOptions,
   'name' | 'rows' | 'toExperiences' | 'batchSize'
 > {
-  /** Total number of rows to read over all epochs. */
+  /** Number of rows to read in total, over all epochs. */
   readonly end: number;
   readonly order: RowOrder;
   /** Index of the next batch, from 0. */
   nextBatch: number;
-  /** Indices of released batches, ascending. These batches are read again before `nextBatch`. */
+  /**
+   * Indices of batches whose leases were released, in ascending order. They are returned again
+   * before `nextBatch`.
+   */
   released: number[];
-  /** Number of rollbacks. Each rollback invalidates all earlier leases. */
+  /**
+   * Number of rollbacks so far. It tells leases from before a rollback, which are invalid, from
+   * later ones.
+   */
   rollbacks: number;
   closed: boolean;
 }
@@ -112,7 +118,6 @@ function putBack(source: SourceState, batch: number): void {
   source.released = [...source.released, batch].sort((a, b) => a - b);
 }
 
-/** Reads the experiences of each row of the batch. */
 function readBatch(
   source: SourceState,
   batch: number,

@@ -1,6 +1,6 @@
 /**
- * Reads and writes pairs of responses in a database, where people can choose the preferred
- * responses at any time.
+ * Reads and writes pairs of responses in a database table, in which people choose the preferred
+ * responses.
  */
 import { TaskError } from '@trinity-rft/core';
 import { openSqlite } from '@trinity-rft/core/store';
@@ -10,7 +10,7 @@ import { quoted, readSqlRows } from '../tasks/sql-rows.js';
 import type { AnswerPair } from './preference-pairs.js';
 
 export interface PairTable {
-  /** URL: `sqlite:///file.db` or `postgresql://user:password@host/database`. */
+  /** URL of the database: `sqlite:///file.db` or `postgresql://user:password@host/database`. */
   readonly url: string;
   /**
    * Name of a table with the columns `id`, `prompt`, `answer1`, `answer2` and `preferred` (1, 2 or
@@ -19,10 +19,13 @@ export interface PairTable {
   readonly table: string;
 }
 
-/** Returns true for the URL of a database, false for a file. */
+/** Returns true if the text is the URL of a database, and false if it is the path of a file. */
 export const isDatabase = (text: string): boolean => /^(?:sqlite|postgres(?:ql)?):\/\//.test(text);
 
-/** Reads the rows of the table, for `chosenRows`. @throws TaskError if the table cannot be read */
+/**
+ * Reads the rows of the table, which can be passed to `chosenRows`.
+ * @throws TaskError if the table cannot be read
+ */
 export const readPairTable = ({ url, table }: PairTable): Promise<readonly unknown[]> =>
   readSqlRows({ name: table, path: url, table });
 

@@ -1,6 +1,6 @@
 /**
- * Human preferences: pairs of stored responses to the same task, and the DPO rows that result from
- * choices.
+ * Handles human preferences: creates pairs of stored responses to the same task, and converts
+ * people's choices to rows for DPO.
  */
 import { type Experience, type RawTask, TaskError, uid } from '@trinity-rft/core';
 
@@ -11,11 +11,14 @@ export interface AnswerPair {
   readonly prompt: string;
   readonly answer1: string;
   readonly answer2: string;
-  /** Number of the preferred response (1 or 2); null if undecided or if neither is preferred. */
+  /**
+   * Number of the preferred response (1 or 2); null if no choice was made or if neither is
+   * preferred.
+   */
   readonly preferred: 1 | 2 | null;
 }
 
-/** A row of preference data, with the default keys of `format`. */
+/** A row of preference data. Its keys are the defaults of `format`. */
 export interface ChosenRow {
   readonly prompt: string;
   readonly chosen: string;
@@ -23,17 +26,17 @@ export interface ChosenRow {
 }
 
 export interface AnswerPairsOptions {
-  /** Rows of the task set that was explored. */
+  /** Rows of the task set from which the responses were sampled. */
   readonly rows: readonly RawTask[];
   readonly promptKey: string;
-  /** Name of the task set. @default all task sets */
+  /** Name of the task set, to consider only its tasks. @default all task sets */
   readonly taskset?: string;
 }
 
 /**
- * Returns, for each explored task, the responses with the highest and the lowest reward, if their
- * texts differ. The order of the two responses does not reveal the rewards. Omits responses that
- * took several model calls.
+ * Returns a pair of responses for each explored task: those with the highest and the lowest reward.
+ * Omits tasks whose two responses have the same text, and responses that took several model calls.
+ * The order within a pair does not reveal the rewards.
  */
 export function answerPairs(
   experiences: Iterable<Experience>,
@@ -74,9 +77,10 @@ function pairOf(
 }
 
 /**
- * Converts decided pairs to rows for DPO. Items are {@link AnswerPair}s, or items of a JSON export
- * of Label Studio. In such an export, `data` is the pair. The choice is the side that `Pairwise`
- * selects, or the response that `Choices` names (answer1 or answer2). Undecided pairs give no rows.
+ * Converts pairs to rows for DPO. Pairs without a choice are skipped. Each item is an
+ * {@link AnswerPair} or an item of a JSON export of Label Studio. In such an export, `data`
+ * contains the pair, and the choice is the side that `Pairwise` selects or the response that
+ * `Choices` names (answer1 or answer2).
  * @throws TaskError if an item has neither format
  */
 export function chosenRows(items: readonly unknown[]): readonly ChosenRow[] {

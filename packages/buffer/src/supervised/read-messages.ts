@@ -52,15 +52,15 @@ export function readMessages(
 }
 
 /**
- * Returns true if the messages contain a message to train on: an assistant message whose weight is
+ * Returns true if at least one of the messages is trained on: an assistant message whose weight is
  * not 0.
  */
 export const hasWeight = (messages: readonly ChatMessage[]): boolean =>
   messages.some(({ role, weight }) => role === 'assistant' && weight !== 0);
 
 /**
- * Reads tool calls. Arguments may be an object or its JSON text; ids may be missing, as in many
- * data sets.
+ * Reads tool calls. Their arguments may be an object or JSON text, and ids may be missing, because
+ * data sets differ.
  */
 function readToolCalls(
   value: unknown,

@@ -14,7 +14,7 @@ import {
   systemMessage,
 } from './row-fields.js';
 
-/** `format` of a preference data set. */
+/** The `format` settings of a preference data set. */
 export interface PreferenceFormat extends SupervisedFormat {
   readonly chosenKey: string;
   readonly rejectedKey: string;
@@ -33,7 +33,7 @@ export interface PreferenceRow {
  * prompt is a list under `messagesKey`, or a string or list under `promptKey`. If the default key
  * `message` is missing, `messages` is read. If the responses are whole conversations, the prompt is
  * their common beginning. `promptType: plaintext` accepts strings only.
- * @param row name of the row in error messages
+ * @param row name of the row, used in error messages
  * @throws TaskError naming the row, the key and the value found
  */
 export function readPreferenceRow(
@@ -98,7 +98,7 @@ const emptyAnswer = (key: string, row: number | string) =>
     'Give an answer to prefer over the other, or remove the row',
   );
 
-/** Parses a string that contains messages as JSON. Returns any other value unchanged. */
+/** Parses a string of JSON that contains messages. Returns any other value unchanged. */
 function messagesInText(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
   try {
@@ -110,19 +110,22 @@ function messagesInText(value: unknown): unknown {
   }
 }
 
-/** Returns true for a whole conversation, which does not start with an assistant message. */
+/**
+ * Returns true if the messages are a whole conversation, that is, if they do not start with an
+ * assistant message.
+ */
 const isWhole = (messages: readonly ChatMessage[]): boolean => messages[0]?.role !== 'assistant';
 
 /**
- * Returns a message as a string for comparison, without its weight, which only matters in the
- * response.
+ * Returns a string by which messages can be compared. It omits the weight, because the weight only
+ * matters in responses.
  */
 const textOf = (message: ChatMessage | undefined): string =>
   JSON.stringify({ ...message, weight: undefined });
 
 /**
- * Splits two conversations at the first message that differs: the common beginning, and the two
- * responses.
+ * Splits two conversations at the first message that differs, into the prompt that they share and
+ * the two responses.
  */
 function splitWhole(
   { chosen, rejected }: Answers,

@@ -1,4 +1,4 @@
-/** Reads the conversation of one row of supervised data, in any common layout. */
+/** Reads the conversation in one row of supervised data. Supports the common layouts of rows. */
 import type { ChatMessage, RawTask, ToolDefinition } from '@trinity-rft/core';
 import type { FormatArgs } from '@trinity-rft/core/internal';
 import { hasWeight, readMessages } from './read-messages.js';
@@ -13,17 +13,17 @@ import {
   systemMessage,
 } from './row-fields.js';
 
-/** `format` of a supervised data set. */
+/** The `format` settings of a supervised data set. */
 export interface SupervisedFormat extends FormatArgs {
   /**
-   * `messages`: a list under `messagesKey`; `plaintext`: two strings under `promptKey` and
-   * `responseKey`.
-   * @default the layout that the row has
+   * Layout of the rows. `messages` is a list of messages under `messagesKey`. `plaintext` is two
+   * strings, under `promptKey` and `responseKey`.
+   * @default undefined: the layout is detected for each row
    */
   readonly promptType?: 'messages' | 'plaintext';
 }
 
-/** A conversation that ends with the response to learn. */
+/** A conversation whose last message is the response to learn. */
 export interface SupervisedRow {
   readonly messages: readonly ChatMessage[];
   readonly tools?: readonly ToolDefinition[];
@@ -32,7 +32,8 @@ export interface SupervisedRow {
 /**
  * Reads a row of supervised data. Messages and tools may be lists, or JSON text of lists. If the
  * default key `message` is missing, reads `messages`, the name that most data sets use.
- * @param row name of the row in error messages: its number, or the set's name and number
+ * @param row name of the row, used in error messages: its number, or the name of the data set and
+ * the number
  * @throws TaskError naming the row, the key and the value found
  */
 export function readSupervisedRow(

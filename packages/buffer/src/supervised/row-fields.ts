@@ -94,7 +94,10 @@ export const missingError = (
     fix,
   );
 
-/** Reads a required string. @param fix remedy if the string is missing */
+/**
+ * Reads a required string.
+ * @param fix what to do if the string is missing, used in the error message
+ */
 export function readText(rawTask: RawTask, key: string, row: number | string, fix: string): string {
   const value = rawTask[key];
   if (typeof value === 'string') return value;
@@ -102,7 +105,8 @@ export function readText(rawTask: RawTask, key: string, row: number | string, fi
 }
 
 /**
- * Returns the system prompt of the row, otherwise of the format, as a list of at most one message.
+ * Returns the system prompt as a list of at most one message. The prompt of the row takes
+ * precedence over that of the format.
  */
 export function systemMessage(
   rawTask: RawTask,

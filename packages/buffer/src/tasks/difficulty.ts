@@ -1,8 +1,9 @@
 /**
  * Estimates the model's probability of solving each task: BOTS, Bayesian online task selection
  * (arXiv:2510.26374), as in Trinity-RFT. Each task has a Beta distribution for its pass rate.
- * Observed pass rates update the tasks that were explored. The ability of the model, measured
- * between the pass rates of a weak and a strong reference model, updates the other tasks.
+ * Observed pass rates update the tasks that were explored. For all other tasks, the pass rate is
+ * predicted from the ability of the model. The ability is its position between a weak and a strong
+ * reference model whose pass rates are known for each task.
  */
 import { createRandom, deriveSeed, mean } from '@trinity-rft/core';
 import type { JsonState, RowFeedback } from '@trinity-rft/core/store';
@@ -14,27 +15,31 @@ export interface DifficultyArgs {
   /** Share of the earlier estimate that each update discards. @default 0.2 */
   readonly lamb: number;
   /**
-   * Weight of the estimate from the model's ability. For a task that was not explored, the estimate
-   * counts as `rho` times `m` rollouts. For explored tasks, `rho` has no effect.
+   * Weight of the pass rate that is predicted from the model's ability. The prediction counts as
+   * `rho` times `m` rollouts. For tasks that were explored, `rho` has no effect.
    * @default 0.2
    */
   readonly rho: number;
   /**
-   * True to halve rho when the error of the estimate from the ability was 0.25 or more.
+   * True to halve `rho` in each update in which the predicted pass rates are wrong by 0.25 or more
+   * on average.
    * @default false
    */
   readonly adaptiveRho: boolean;
-  /** Preferred pass rate. Tasks whose pass rate is near this value come first. @default 1 */
+  /** Target pass rate. Tasks whose pass rate is close to it are selected first. @default 1 */
   readonly targetReward: number;
-  /** Temperature of the selection; 0 = always the nearest tasks. @default 1 */
+  /**
+   * Temperature of the selection. At 0, the tasks closest to the target are always selected.
+   * @default 1
+   */
   readonly tau: number;
   /** True to draw pass rates from their distributions; false to use the means. @default false */
   readonly doSample: boolean;
 }
 
-/** An order of rows. If `state` is absent, the order depends on the position only. */
+/** Selects rows. If `state` is absent, the selection depends only on the position. */
 export interface RowSelector {
-  /** Returns the rows for `count` positions, starting at `cursor`. */
+  /** Returns the row numbers for `count` positions, starting at `cursor`. */
   select(cursor: number, count: number): readonly number[];
   feedback?(feedback: readonly RowFeedback[]): void;
   state?(): JsonState;
@@ -60,7 +65,10 @@ export interface DifficultyOptions {
   readonly name: string;
 }
 
-/** Creates a selector whose rows of one call are distinct if there are at least `count` rows. */
+/**
+ * Creates a selector. If there are at least `count` rows, the rows that one call returns are
+ * distinct.
+ */
 export function difficultySelector({
   features,
   args,
@@ -114,8 +122,8 @@ function scoresOf(
 }
 
 /**
- * Returns all rows in the order of sampling without replacement from softmax(score / tau). This
- * order results from sorting by score / tau + Gumbel noise, largest first.
+ * Returns all rows in random order, as if sampled without replacement with probabilities
+ * softmax(score / tau). For this, the rows are sorted by score / tau + Gumbel noise, largest first.
  */
 function chooseAll(
   scores: Float64Array,

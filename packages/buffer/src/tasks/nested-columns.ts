@@ -2,8 +2,8 @@ import type { RawTask } from '@trinity-rft/core';
 import { fieldOf } from '@trinity-rft/core/internal';
 
 /**
- * Adds the values of nested columns, such as `reward_model.ground_truth`, to each row, under their
- * full names.
+ * Adds columns that are nested in others, such as `reward_model.ground_truth`, to each row, under
+ * their full names.
  */
 export function withNestedColumns(
   rows: readonly RawTask[],

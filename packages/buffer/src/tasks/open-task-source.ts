@@ -27,7 +27,7 @@ import { readSqlRows, type SqlRowsOptions } from './sql-rows.js';
 import { createTaskSource, type TaskOrderOptions } from './task-source.js';
 
 export interface TaskRowsOptions extends Pick<SqlRowsOptions, 'table' | 'query'> {
-  /** Name for messages. */
+  /** Name of the task set, used in messages. */
   readonly name: string;
   /**
    * `sql` if `path` is a database: `sqlite:///file.db` or `postgresql://host/database`.
@@ -56,17 +56,18 @@ export interface TaskRowsOptions extends Pick<SqlRowsOptions, 'table' | 'query'>
   readonly cacheDirectory?: string;
   readonly signal?: AbortSignal;
   /**
-   * Environment with HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE and the cache folders.
+   * Environment variables. HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE and those that determine the cache
+   * folder are read.
    * @default process.env
    */
   readonly environment?: Environment;
-  /** Maximum number of milliseconds without progress of a download. @default 60000 */
+  /** Maximum time in milliseconds without progress before a download fails. @default 60000 */
   readonly stallMs?: number;
   /**
    * Receives log lines about downloads, waits and files that are not read. @default standard error
    */
   readonly report?: (line: string) => void;
-  /** Clock of downloads and waits. @default the system clock */
+  /** Clock by which downloads and waits time out. @default the system clock */
   readonly clock?: Clock;
 }
 
@@ -75,8 +76,8 @@ export interface TaskSourceOptions extends TaskRowsOptions, TaskOrderOptions {}
 /**
  * Opens a task set. Reads all rows into memory, so that a damaged file is reported before training
  * starts.
- * @throws TaskError if the task set cannot be read; the message names the file and the place in the
- * file
+ * @throws TaskError if the task set cannot be read; the message names the file and the position in
+ * it
  * @throws CancelledError if `signal` aborts
  */
 export async function openTaskSource(options: TaskSourceOptions): Promise<TaskSource> {
@@ -174,7 +175,10 @@ async function locateFiles(
   });
 }
 
-/** Returns true for `owner/name`, unless it has the extension of a data file. */
+/**
+ * Returns true if the path has the form `owner/name` and does not end with the extension of a data
+ * file.
+ */
 const isHubId = (path: string): boolean =>
   /^\w[\w.-]*\/\w[\w.-]*$/.test(path) && !/\.(?:jsonl?|ndjson|parquet|csv|gz)$/i.test(path);
 

@@ -1,4 +1,4 @@
-/** A connection to a PostgreSQL database that holds tasks or pairs. */
+/** Connects to a PostgreSQL database that holds tasks or pairs. */
 import type { Client } from 'pg';
 import { parseJsonExactly } from '@trinity-rft/core/support';
 
@@ -8,11 +8,15 @@ type Parse = (text: string) => unknown;
 const exactly: Parse = (text) =>
   /^-?(?:NaN|Infinity)$/.test(text) ? text : parseJsonExactly(text);
 /**
- * Returns the text unchanged, as SQLite does. `pg` would read times without a zone as local time.
+ * Returns the text of a time unchanged, as SQLite does. `pg` itself would interpret times without a
+ * zone as local time.
  */
 const unchanged: Parse = (text) => text;
 
-/** Types that `pg` rounds or reads in local time, with their arrays. */
+/**
+ * Types whose values `pg` would round or interpret in local time, each with the id of its array
+ * type and a parser.
+ */
 const types: readonly { readonly oid: number; readonly array: number; readonly parse: Parse }[] = [
   { oid: 20, array: 1016, parse: exactly }, // int8
   { oid: 1700, array: 1231, parse: exactly }, // numeric
@@ -23,7 +27,10 @@ const types: readonly { readonly oid: number; readonly array: number; readonly p
 ];
 const textArray = 1009;
 
-/** Creates the parsers of `types`. `split` splits an array literal into strings and nulls. */
+/**
+ * Returns parsers for `types`, keyed by type id.
+ * @param split function that splits an array literal into strings and nulls
+ */
 const parsersOf = (split: Parse): ReadonlyMap<number, Parse> =>
   new Map(
     types.flatMap(({ oid, array, parse }): [number, Parse][] => {

@@ -4,7 +4,7 @@
  */
 import { createRandom, deriveSeed } from '@trinity-rft/core';
 
-/** Orders that depend only on the number of rows. */
+/** Selector types whose order does not depend on the contents of the rows. */
 export type PlainSelectorType = 'sequential' | 'shuffle' | 'random';
 
 /**
@@ -52,8 +52,8 @@ const orders: Readonly<Record<PlainSelectorType, (size: number, streamOf: Stream
   };
 
 /**
- * Creates a function that returns `count` items, starting at position `cursor`. Every epoch has
- * `size` items in a new order. The function keeps the order of one epoch in memory.
+ * Creates a function that returns `count` items, starting at position `cursor`. An epoch consists
+ * of `size` items, in a different order in each epoch. The order of one epoch is kept in memory.
  */
 export function epochByEpoch<T>(
   size: number,

@@ -1,6 +1,6 @@
 /**
- * Draws each batch from several task sets, in proportion to their sizes. The task sets share one
- * state.
+ * Composes each batch from several task sets, in proportion to their sizes. Their positions are
+ * saved as one state.
  */
 import { BufferError, createRandom, deriveSeed } from '@trinity-rft/core';
 import type { TaskSource, JsonState, TaskRow } from '@trinity-rft/core/store';
@@ -12,7 +12,7 @@ interface ScheduledRow extends TaskRow {
   readonly taskset: string;
 }
 
-/** A task source whose rows name their task set. */
+/** A task source that combines several task sets. Each of its rows names its task set. */
 export interface TasksetScheduler extends TaskSource {
   /** Total number of batches; Infinity if there is no limit. */
   readonly totalSteps: number;
@@ -27,14 +27,18 @@ export interface TasksetSchedulerOptions {
   readonly seed?: number;
   /** Number of passes over all rows of all sets. An incomplete last batch is omitted. @default 1 */
   readonly totalEpochs?: number;
-  /** Total number of batches. Takes precedence over `totalEpochs`. */
+  /**
+   * Total number of batches. Takes precedence over `totalEpochs`.
+   * @default undefined: `totalEpochs` determines the number
+   */
   readonly totalSteps?: number;
 }
 
 /**
  * Creates a scheduler with Trinity-RFT's order. A list contains each set as often as the set has
- * rows, and is shuffled per epoch from (seed, epoch). A batch is the next part of the list. Each
- * set supplies its own next rows. A single set keeps its own order.
+ * rows. For each epoch, it is shuffled with a seed from (seed, epoch). The next part of the list
+ * determines from which sets the rows of a batch are taken. Each set supplies its rows in its own
+ * order. If there is only one set, nothing is shuffled.
  * @param sources task sets that were opened without an end (`totalEpochs: Infinity`), with distinct
  * names
  * @throws BufferError if names are repeated or there are no sources
@@ -84,7 +88,9 @@ export function createTasksetScheduler(
   };
 }
 
-/** Draws the rows of a batch, with one read per set. The rows are in the order of `sets`. */
+/**
+ * Reads the rows of a batch. Reads from each set once, and returns the rows in the order of `sets`.
+ */
 async function drawRows(
   sources: readonly TaskSource[],
   sets: readonly TaskSource[],

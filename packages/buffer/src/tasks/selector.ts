@@ -1,6 +1,6 @@
 /**
- * Selects the order of the rows of a task set: by position only, by columns of the rows, or by
- * results.
+ * Creates the selector of a task set, which determines the order of its rows: by position only, by
+ * columns of the rows, or by results of rollouts.
  */
 import { type RawTask, TaskError } from '@trinity-rft/core';
 import { fieldOf } from '@trinity-rft/core/internal';
@@ -10,12 +10,12 @@ import { rowOrder, type PlainSelectorType } from './row-order.js';
 type SelectorType = PlainSelectorType | 'offline_easy2hard' | 'difficulty_based';
 
 export interface SelectorOptions {
-  /** Order of the rows. @default "sequential" */
+  /** Type of the selector. @default "sequential" */
   readonly selectorType?: SelectorType;
   /**
-   * Columns that have a number in every row. `offline_easy2hard`: higher numbers are easier, and
-   * earlier columns take precedence. `difficulty_based`: pass rates of a weak and of a strong
-   * model.
+   * Columns that have a number in every row. For `offline_easy2hard`, higher numbers mean easier
+   * tasks, and earlier columns take precedence. For `difficulty_based`, the two columns are the
+   * pass rates of a weak and of a strong model.
    * @default empty
    */
   readonly featureKeys?: readonly string[];
@@ -35,7 +35,7 @@ const difficultyDefaults: DifficultyArgs = {
 
 /**
  * Creates the selector of a task set.
- * @throws TaskError if rows lack the features
+ * @throws TaskError if rows lack the columns that the selector needs
  */
 export function createSelector(
   rows: readonly RawTask[],
@@ -61,8 +61,8 @@ export function createSelector(
 }
 
 /**
- * Returns row numbers, highest features first. Of rows with equal features, the later row comes
- * first, as in Trinity-RFT.
+ * Returns the row numbers, sorted by features in descending order. If features are equal, the later
+ * row comes first, as in Trinity-RFT.
  */
 function easyToHard(features: readonly (readonly number[])[]): readonly number[] {
   const compare = (a: readonly number[], b: readonly number[]): number => {
@@ -79,7 +79,7 @@ const wrapAround = (order: readonly number[], cursor: number, count: number): re
   Array.from({ length: count }, (_, i) => order[(cursor + i) % order.length] ?? 0);
 
 /**
- * Returns the values of `keys`, per row.
+ * Returns the values of the columns `keys` for each row.
  * @throws TaskError naming a row and a key without a finite number
  */
 function rowFeatures(

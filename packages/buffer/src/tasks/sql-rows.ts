@@ -8,8 +8,8 @@ import { inPostgres } from './postgres-client.js';
 
 export interface SqlRowsOptions {
   /**
-   * Name of the task set, for messages. Also the name of the table if there is neither `table` nor
-   * `query`.
+   * Name of the task set, used in messages. If neither `table` nor `query` is set, it is also the
+   * name of the table.
    */
   readonly name: string;
   /** Path of an SQLite file, `sqlite:///file.db`, or `postgresql://user:password@host/database`. */
@@ -24,7 +24,7 @@ type Row = Readonly<Record<string, unknown>>;
 
 /**
  * Reads rows as objects whose keys are the names of the columns. If there is a column `raw_task`,
- * as in Trinity-RFT, its JSON is used as the row.
+ * as in Trinity-RFT, each row is the JSON in that column instead.
  * @throws TaskError if the rows cannot be read, or a `raw_task` is not a JSON object
  */
 export async function readSqlRows(options: SqlRowsOptions): Promise<readonly RawTask[]> {

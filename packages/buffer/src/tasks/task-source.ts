@@ -1,6 +1,6 @@
 /**
- * A task source over rows in memory. It determines the order of the rows and when they end, and
- * keeps a single cursor.
+ * A task source over rows in memory, which keeps a single cursor. It determines the order of the
+ * rows and after how many rows the source ends.
  */
 import { type RawTask, BufferError } from '@trinity-rft/core';
 import type { TaskSource, JsonState, TaskRow } from '@trinity-rft/core/store';
@@ -8,22 +8,26 @@ import { createSelector, type SelectorOptions } from './selector.js';
 
 export interface TaskOrderOptions extends SelectorOptions {
   /**
-   * Name of the task set. It is part of the seed of the order, so that two sets of the same size
-   * are ordered differently.
+   * Name of the task set. The seed of the order depends on it, so that two sets of the same size
+   * have different orders.
    */
   readonly name: string;
   /** Root seed of the training run. @default 42 */
   readonly seed?: number;
   /** Number of passes over the rows. May be a fraction or Infinity. @default 1 */
   readonly totalEpochs?: number;
-  /** Total number of rows to return. Takes precedence over `totalEpochs`. */
+  /**
+   * Total number of rows to return. Takes precedence over `totalEpochs`.
+   * @default undefined: `totalEpochs` determines the number
+   */
   readonly totalRows?: number;
 }
 
 /**
- * Creates a task source over rows in memory. `state()` returns `{ cursor, size }` (number of
- * returned rows, number of rows in the set) and the state of the selector, if it has one.
- * @throws TaskError if rows lack the features that the selector orders by
+ * Creates a task source over rows in memory. `state()` returns `{ cursor, size }`, where `cursor`
+ * is the number of rows returned so far and `size` the number of rows in the set. If the selector
+ * has a state, it is included.
+ * @throws TaskError if rows lack the columns that the selector needs
  */
 export function createTaskSource(rows: readonly RawTask[], options: TaskOrderOptions): TaskSource {
   const { name, seed = 42, totalEpochs = 1 } = options;
@@ -63,7 +67,7 @@ export function createTaskSource(rows: readonly RawTask[], options: TaskOrderOpt
 }
 
 /**
- * Returns the cursor of a state of this set.
+ * Returns the cursor in a saved state, after checking that the state belongs to this set.
  * @throws BufferError if the state is invalid or belongs to another set
  */
 export function checkedCursor(state: JsonState, name: string, size: number): number {

@@ -1,4 +1,7 @@
-/** Parses large request bodies in a thread, so that the main thread can serve other calls. */
+/**
+ * Parses large request bodies in a separate thread, so that the main thread can continue to serve
+ * other calls.
+ */
 import { lazyThread } from '../lazy-thread/lazy-thread.js';
 import type { BodyText, ParsedBody } from '../protocols/shared/request/body.js';
 
@@ -18,8 +21,8 @@ interface BodyThread {
 }
 
 /**
- * Creates the interface to the parser thread. The first body starts the thread. If the thread has
- * died, the next body restarts it.
+ * Returns an object that parses bodies in the parser thread. The thread is started by the first
+ * body, and restarted by the next body if it has died.
  */
 export function createBodyThread(): BodyThread {
   const thread = lazyThread<BodyMethods, undefined>({

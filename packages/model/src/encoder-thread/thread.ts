@@ -1,4 +1,7 @@
-/** Encodes long texts in a thread, so that the main thread can serve other calls. */
+/**
+ * Tokenizes long texts in a separate thread, so that the main thread can continue to serve other
+ * calls.
+ */
 import type { TokenizerFiles } from '@trinity-rft/chat';
 import { lazyThread } from '../lazy-thread/lazy-thread.js';
 
@@ -9,7 +12,7 @@ export interface EncoderMethods {
 
 export interface EncoderThread {
   /**
-   * Encodes texts one after another.
+   * Returns the token ids of a text. Texts are processed one after another.
    * @throws ModelError as `Tokenizer.encode` does, EngineError if the thread died
    */
   encode(text: string): Promise<Int32Array>;
@@ -17,8 +20,8 @@ export interface EncoderThread {
 }
 
 /**
- * Creates the interface to the encoder thread. The first text starts the thread. If the thread has
- * died, the next text restarts it.
+ * Returns an object that tokenizes texts in the encoder thread. The thread is started by the first
+ * text, and restarted by the next text if it has died.
  */
 export function createEncoderThread(files: TokenizerFiles): EncoderThread {
   const thread = lazyThread<EncoderMethods, TokenizerFiles>({

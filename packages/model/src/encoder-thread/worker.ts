@@ -1,4 +1,4 @@
-/** Entry point of the thread that encodes long texts. */
+/** Entry point of the thread that tokenizes long texts. */
 import { workerData } from 'node:worker_threads';
 import { createTokenizer, type TokenizerFiles } from '@trinity-rft/chat';
 import { toErrorRecord } from '@trinity-rft/core/store';

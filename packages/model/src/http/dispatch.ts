@@ -1,5 +1,6 @@
 /**
- * Dispatches requests, from a socket or from within the process, to the handlers of their rollouts.
+ * Dispatches each request to the handler of its rollout. Requests arrive over a socket or from
+ * within the process.
  */
 import type { ServerResponse } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
@@ -20,8 +21,8 @@ export interface AppOptions {
   readonly refusals: Refusals;
   readonly rewards?: RewardRoute | undefined;
   /**
-   * Enables `GET /ready`. Returns the reason why the server currently accepts no calls, or
-   * undefined if it accepts calls.
+   * If set, `GET /ready` is available. The function returns the reason why the server currently
+   * accepts no calls, or undefined if it accepts calls.
    */
   readonly unready?: (() => string | undefined) | undefined;
 }
@@ -63,8 +64,8 @@ export function createApp(
 }
 
 /**
- * Checks the key, then calls the rollout's handler. A call is in flight until its whole response
- * has been sent.
+ * Checks the key of a request, then calls the handler of the key's rollout. The call counts as in
+ * flight until its whole response has been sent.
  */
 export async function dispatch(
   request: Request,
@@ -89,7 +90,10 @@ export async function dispatch(
   }
 }
 
-/** Sends a complete response in one write, whereas the adapter would send a Response in pieces. */
+/**
+ * Sends a complete response in one write. The HTTP adapter would send a `Response` in several
+ * pieces.
+ */
 function write(answer: WholeAnswer, outgoing: ServerResponse): Response {
   if (outgoing.destroyed) answer.lost();
   else {
@@ -99,7 +103,6 @@ function write(answer: WholeAnswer, outgoing: ServerResponse): Response {
   return RESPONSE_ALREADY_SENT;
 }
 
-/** Creates and counts the error response to a request. */
 function reject(request: Request, error: unknown, traffic: Traffic): Response {
   const response = errorResponseTo(request, error);
   traffic.answered(response.status);

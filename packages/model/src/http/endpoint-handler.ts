@@ -1,4 +1,6 @@
-/** The recording endpoint of one rollout as a web-standard function, without a socket. */
+/**
+ * The recording endpoint of one rollout as a function from Request to Response, without a socket.
+ */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { ModelError } from '@trinity-rft/core';
 import { withoutCause } from '@trinity-rft/http-server';
@@ -29,8 +31,9 @@ export interface EndpointHandlerOptions
 }
 
 /**
- * Routes by method and by the last segments of the path. `*` matches any single segment. The
- * preceding segments (`/r/<rollout>`) depend on the path at which the handler is mounted.
+ * Routes by method and by the last segments of the path. `*` matches any single segment. Segments
+ * before them, such as `/r/<rollout>`, are ignored, because they depend on the path at which the
+ * handler is mounted.
  */
 const routes: readonly {
   readonly method: string;
@@ -50,8 +53,9 @@ const routes: readonly {
 ).map(([method, path, route]) => ({ method, path, segments: path.split('/').slice(1), route }));
 
 /**
- * Creates the handler of one rollout. The handler does not reject, because every error becomes a
- * response. If a request's signal aborts, its generation is aborted and not recorded.
+ * Creates the handler of one rollout. The handler never rejects: it converts every error to a
+ * response. If the signal of a request aborts, the generation for the request is aborted and not
+ * recorded.
  */
 export function createEndpointHandler(options: EndpointHandlerOptions): AnswerHandler {
   const { deliveries, counters } = options;
@@ -83,8 +87,8 @@ function findRoute(request: Request): Route<ResponsesContext> {
 }
 
 /**
- * Returns true if a path ends with the pattern. The first segment of a path is empty, because paths
- * begin with a slash, and cannot be part of the match.
+ * Returns true if a path ends with the pattern. The empty segment before a path's leading slash
+ * cannot be part of the match.
  */
 function endsWith(segments: readonly string[], pattern: readonly string[]): boolean {
   const from = segments.length - pattern.length;

@@ -26,9 +26,10 @@ export function digestOf(key: string): string {
 }
 
 /**
- * Returns the keys in `x-rollout-key` and in the URL of a request, or if there are none, those in
- * `Authorization: Bearer` and `x-api-key`. Returns two keys only if they differ. The two standard
- * headers have lower priority, because clients may send keys of other services in them.
+ * Returns the keys that a request carries in `x-rollout-key` and in its URL. If there are none,
+ * returns the keys in `Authorization: Bearer` and `x-api-key`. Two equal keys are returned once.
+ * The two standard headers have lower priority, because they may contain the client's keys for
+ * other services.
  */
 export function keysOf({ headers, url }: Request): readonly string[] {
   const header = (name: string) => headers.get(name)?.trim() || undefined;
@@ -46,24 +47,24 @@ const keySegment = /\/(?<=\/r\/[\w-]+\/)(rk_[\w.-]+)(?=\/v1(?:[/?#]|$))/;
 const keyInPath = (url: string): string | undefined => keySegment.exec(url)?.[1];
 
 /**
- * Returns a base URL that contains the key, so that a client need not send the key in a header.
- * Returns undefined for a custom key that cannot be recognised in a URL.
+ * Returns a base URL that contains the key, so that a client does not have to send the key in a
+ * header. Returns undefined for a custom key that the server could not recognise in a URL.
  */
 export function withKey(baseURL: string, apiKey: string): string | undefined {
   const address = baseURL.replace(/(?=\/v1$)/, () => `/${apiKey}`);
   return keyInPath(address) === apiKey ? address : undefined;
 }
 
-/** Returns a URL path without its key, for messages. */
+/** Returns a URL path without its key, for use in error messages. */
 export const withoutKey = (path: string): string => path.replace(keySegment, '');
 
 /**
- * Creates and reads keys that consist of a payload and a signature. Only this server can create the
- * signature.
+ * Creates and verifies keys that consist of a payload and a signature. The signing secret is
+ * random, so keys are valid only for the object that created them.
  */
 export interface SignedKeys {
   sign(text: string): string;
-  /** Returns the payload of a key, or undefined if this object did not sign the key. */
+  /** Returns the payload of a key, or undefined if the key was not signed by this object. */
   read(key: string): string | undefined;
 }
 

@@ -1,11 +1,14 @@
 import { defaultHttpLimits, type HttpLimits } from '@trinity-rft/http-server';
 
 /**
- * Limits and timeouts of an endpoint server. The limits of request bodies are part of
+ * Limits and timeouts of an endpoint server. For the limits of request bodies, see
  * `EndpointPolicy`.
  */
 export interface EndpointLimits extends HttpLimits {
-  /** Milliseconds for which the server remembers that a rollout has ended. @default 600_000 */
+  /**
+   * Milliseconds for which the server remembers an ended rollout, to answer late calls with 409.
+   * @default 600_000
+   */
   readonly closedForMs: number;
   /** Maximum number of ended rollouts that the server remembers. @default 10_000 */
   readonly maxClosed: number;

@@ -1,6 +1,6 @@
 /**
- * Error messages for callers without access. Training servers and product servers have different
- * messages.
+ * Error messages for callers without access. They differ between servers for training and servers
+ * of a product.
  */
 import { ModelError } from '@trinity-rft/core';
 

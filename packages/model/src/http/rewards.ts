@@ -9,7 +9,10 @@ import type { JsonObject } from '../protocols/shared/request/fields.js';
 import { readBody } from '../protocols/shared/request/body.js';
 import { createSignedKeys, digestOf, keysOf, withoutKey } from './keys.js';
 
-/** The runs of one task that a mounted rollout performs: `count` runs, numbered from `firstRun`. */
+/**
+ * The runs of one task for which a mounted rollout may receive rewards: `count` runs, numbered from
+ * `firstRun`.
+ */
 export interface ScoredRuns {
   /** Key of the task: `batch/task`. */
   readonly task: string;
@@ -25,8 +28,8 @@ export type ScoreRun = (run: string, reward: number) => RewardReceipt | Promise<
 
 export interface RewardRoute {
   /**
-   * Creates a key with which only these runs can be scored. The key is valid for the lifetime of
-   * the server.
+   * Creates a key with which a client can send rewards for these runs only. The key is valid for
+   * the lifetime of the server.
    */
   keyFor(rollout: string, runs: ScoredRuns): string;
   /**
@@ -38,7 +41,10 @@ export interface RewardRoute {
 
 export interface RewardRouteOptions {
   readonly score: ScoreRun;
-  /** Key whose holder may score any run by the run's id. @default no such key */
+  /**
+   * Key with which a client may send a reward for any run, given the run's id.
+   * @default no such key
+   */
   readonly rewardKey?: string | undefined;
   readonly runtime: { readonly clock: Clock; readonly logger: Logger };
 }
@@ -46,7 +52,10 @@ export interface RewardRouteOptions {
 export function createRewardRoute({ score, rewardKey, runtime }: RewardRouteOptions): RewardRoute {
   const rewardDigest = rewardKey && digestOf(rewardKey);
   const keys = createSignedKeys();
-  /** Returns the runs that the request may score. Undefined means all runs. */
+  /**
+   * Returns the runs for which the request may set rewards, or undefined if it may do so for all
+   * runs.
+   */
   const grantOf = (request: Request, rollout: string | undefined): ScoredRuns | undefined => {
     if (rollout === undefined) return assertRewardKey(request, rewardDigest);
     const grants = keysOf(request).map((key) => keys.read(key));
@@ -135,8 +144,8 @@ function notOwn(run: string, runs: ScoredRuns): ModelError {
 type Refusal = Exclude<RewardReceipt, 'stored'> | 'not_stored';
 
 /**
- * Creates the error that a client receives if its reward was not stored. The message must not
- * reveal anything about the files of the training run.
+ * Creates the error that a client receives if its reward was not stored. The message reveals
+ * nothing about the files of the training run.
  */
 function refusal(run: string, reason: Refusal): ModelError {
   const [status, why] = refusals[reason];

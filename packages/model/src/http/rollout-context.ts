@@ -1,6 +1,6 @@
 /**
- * Determines the rollout of a call from the call's asynchronous context, for clients that are
- * created outside of a rollout. Programs must opt in to this mechanism.
+ * Assigns a call to a rollout by the asynchronous context in which the call is made. Intended for
+ * clients that are created outside of a rollout. Programs must opt in to this mechanism.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ModelError, WorkflowError } from '@trinity-rft/core';
@@ -12,20 +12,21 @@ import { contextPath } from './rollout-table.js';
  * `baseURL`, `apiKey` and `fetch` of this object. For clients that read the environment and the
  * global fetch, use `env()` and `install()`. Each rollout must be wrapped in `run`.
  *
- * A call fails if its rollout is unknown: outside of `run`, after the rollout has ended, and over a
- * socket. One case cannot be detected: if all rollouts share a queue (LangChain's
- * `maxConcurrency`), the queue may start a waiting call in the context of another rollout, which
- * then records the call. Pass such a queue to `bindQueue`, or create the client in the rollout from
- * `model.endpoint()`, which needs no context. A rollout whose calls were all recorded for other
- * rollouts fails at its end.
+ * A call fails if its rollout cannot be determined: if it is made outside of `run`, after the
+ * rollout has ended, or over a socket. One error is detected only later: if all rollouts share a
+ * queue (LangChain's `maxConcurrency`), the queue may start a waiting call in the context of
+ * another rollout, which then records the call. A rollout whose calls were all recorded by other
+ * rollouts fails at its end. To avoid the error, pass such a queue to `bindQueue`, or create the
+ * client in the rollout from `model.endpoint()`, which needs no context.
  */
 export interface RolloutContext {
-  /** Base URL, which ends in `/v1`. Not reachable over a socket. */
+  /** Base URL, which ends in `/v1`. It is a placeholder that no server listens on. */
   readonly baseURL: string;
-  /** API key for clients that require one; it grants no access. */
+  /** Value for clients that require an API key. It grants no access. */
   readonly apiKey: string;
   /**
-   * Sends a request to the rollout in whose context `fetch` is called.
+   * Sends a request to the current rollout, which is the one whose `run` called the code that calls
+   * `fetch`.
    * @throws ModelError 401 `rollout_unknown`, 409 `rollout_closed`
    */
   readonly fetch: typeof globalThis.fetch;
@@ -38,19 +39,20 @@ export interface RolloutContext {
    */
   install(): () => void;
   /**
-   * Sends calls that `work` makes, directly or indirectly, to this model.
+   * Calls `work`, and sends all calls that `work` makes, directly or indirectly, to this model.
    * @throws WorkflowError `ROLLOUT_CONTEXT_LOST` if `work` made no call while other rollouts were
    * active
    */
   run<T>(model: RolloutEndpoint, work: () => T | Promise<T>): Promise<T>;
   /**
-   * Makes a queue execute each task in the context in which the task was added. @returns the same
-   * queue
+   * Changes a queue so that it executes each task in the asynchronous context in which the task was
+   * added.
+   * @returns the same queue
    */
   bindQueue<Q extends TaskQueue>(queue: Q): Q;
 }
 
-/** The part of a rollout's model that the context uses. */
+/** The part of a rollout's model that a `RolloutContext` needs. */
 export interface RolloutEndpoint {
   endpoint(): EndpointAddress;
 }
@@ -69,7 +71,7 @@ interface Current {
 interface Shared {
   readonly current: AsyncLocalStorage<Current>;
   active: number;
-  /** Number of rollouts since the process started. */
+  /** Number of rollouts that have started since the process started. */
   started: number;
 }
 
@@ -89,7 +91,7 @@ function shared(): Shared {
 const baseURL = `http://rollout.invalid${contextPath}`;
 const apiKey = 'rollout-context';
 
-/** Creates a `RolloutContext`. All contexts share the state of the process. */
+/** Creates a `RolloutContext`. All contexts of a process share their state. */
 export function rolloutContext(): RolloutContext {
   return {
     baseURL,
@@ -124,7 +126,7 @@ async function send(
   return address.fetch(redirected);
 }
 
-/** Replaces everything up to `/v1` with the base URL of the rollout. */
+/** Replaces the part of a URL before `/v1` with the base URL of the rollout. */
 function urlAt(url: string, base: string): string {
   const { pathname, search } = new URL(url);
   const at = pathname.lastIndexOf('/v1/');

@@ -14,7 +14,7 @@ export interface OpenRollout {
 
 export interface RolloutTable {
   readonly size: number;
-  /** Returns true if the key belongs to a rollout that answers `GET /metrics` itself. */
+  /** Returns true if the key belongs to a rollout whose handler answers `GET /metrics`. */
   ownsMetrics(key: string): boolean;
   /**
    * Adds a rollout.
@@ -24,15 +24,18 @@ export interface RolloutTable {
    */
   open(rollout: OpenRollout, key?: string): { readonly apiKey: string; readonly close: () => void };
   /**
-   * Finds the rollout of a request. @throws ModelError 401 without a valid key, 409 if the rollout
-   * has ended
+   * Returns the open rollout to which the key of a request belongs.
+   * @throws ModelError 401 without a valid key, 409 if the rollout has ended
    */
   find(request: Request): OpenRollout;
 }
 
 export interface RolloutTableOptions {
   readonly clock: Pick<Clock, 'now'>;
-  /** Milliseconds for which the table remembers ended rollouts, at most `maxClosed` of them. */
+  /**
+   * Milliseconds for which the table remembers an ended rollout. It remembers at most `maxClosed`
+   * of them.
+   */
   readonly closedForMs: number;
   readonly maxClosed: number;
   readonly refusals: Refusals;
@@ -128,7 +131,7 @@ function onlyKey(request: Request, { keyMissing }: Refusals): string {
   );
 }
 
-/** Finds `/r/<rollout>` anywhere in the path. */
+/** Returns the id in the first `/r/<rollout>` of a path, wherever it occurs. */
 function rolloutInPath(url: string): string | undefined {
   return /^[a-z]+:\/\/[^/?#]*(?:\/[^?#]*?)?\/r\/([^/?#]+)/i.exec(url)?.[1];
 }
@@ -140,7 +143,7 @@ function assertValidId(rollout: string): void {
   );
 }
 
-/** Path for clients that are created outside of a rollout; see `rolloutContext`. */
+/** Path of the base URL for clients that are created outside of a rollout. See `rolloutContext`. */
 export const contextPath = '/rollout-context/v1';
 
 const isContextual = ({ url }: Request): boolean => url.includes(contextPath);

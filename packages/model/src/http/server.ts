@@ -23,21 +23,23 @@ export interface EndpointServerOptions {
    * no origins
    */
   readonly corsOrigins?: readonly string[];
-  /** Error messages for callers without access. @default messages about rollouts of a run */
+  /** Error messages for callers without access. @default messages for a training run */
   readonly refusals?: Refusals;
   /**
-   * Enables `GET /ready`. Returns the reason why the server currently accepts no calls, or
-   * undefined if it accepts calls.
+   * If set, `GET /ready` is available. The function returns the reason why the server currently
+   * accepts no calls, or undefined if it accepts calls.
    * @default `GET /ready` gives 404
    */
   readonly unready?: (() => string | undefined) | undefined;
   /**
-   * Enables `POST /r/<rollout>/v1/rewards`; see `MountOptions.runs`.
+   * Stores a reward that a client sends to `POST /r/<rollout>/v1/rewards`. Each mount selects the
+   * runs that may be scored there with `MountOptions.runs`.
    * @default that path gives 404
    */
   readonly score?: ScoreRun;
   /**
-   * Key whose holder may score any run by the run's id at `POST /v1/rewards`. Requires `score`.
+   * Key with which a client may send a reward for any run to `POST /v1/rewards`, given the run's
+   * id. Requires `score`.
    * @default that path gives 404
    */
   readonly rewardKey?: string | undefined;
@@ -51,14 +53,15 @@ export interface MountOptions {
   /** Key of the rollout. @default a random key */
   readonly apiKey?: string;
   /**
-   * The runs that may be scored at `.../v1/rewards` with the rollout's default key, even after the
-   * rollout has ended.
+   * The runs for which rewards may be sent to `.../v1/rewards` with the rollout's default key, even
+   * after the rollout has ended.
    * @default no runs
    */
   readonly runs?: ScoredRuns | undefined;
   /**
-   * True if the handler answers `GET /metrics` requests that carry the rollout's key.
-   * @default false: 401
+   * True if the handler answers `GET /metrics` requests that carry the rollout's key. If false,
+   * they get 401.
+   * @default false
    */
   readonly ownMetrics?: boolean;
   /** Signal that unmounts the rollout when it aborts. */
@@ -67,7 +70,7 @@ export interface MountOptions {
 
 /** URLs and key of one mounted rollout. */
 export interface EndpointMount {
-  /** `http://HOST:PORT/r/<rollout>/v1` */
+  /** Base URL without the key: `http://HOST:PORT/r/<rollout>/v1`. */
   readonly baseURL: string;
   /**
    * Key of the rollout. After the rollout is unmounted, requests with the key get 409 for a while,
@@ -75,21 +78,26 @@ export interface EndpointMount {
    */
   readonly apiKey: string;
   /**
-   * `http://HOST:PORT/r/<rollout>/<key>/v1`; as secret as the key. Undefined for a custom key that
-   * is not `rk_` followed by letters, digits, `_`, `.` or `-`.
+   * Base URL that contains the key: `http://HOST:PORT/r/<rollout>/<key>/v1`. It must be kept secret
+   * like the key. Undefined for a custom key that is not `rk_` followed by letters, digits, `_`,
+   * `.` or `-`.
    */
   readonly keyedBaseURL: string | undefined;
-  /** Calls the same endpoint without a socket. The key is checked in the same way. */
+  /**
+   * Sends a request to the mounted handler without a socket. The key is checked as for requests
+   * over a socket.
+   */
   readonly fetch: typeof globalThis.fetch;
   unmount(): void;
 }
 
 export interface EndpointServer {
-  /** `http://HOST:PORT` */
+  /** URL of the server, without a path: `http://HOST:PORT`. */
   readonly url: string;
   /**
    * Base URL for clients that are created outside of a rollout, see `rolloutContext`. Ends in
-   * `/v1`. Requests over a socket get an error that explains what to do.
+   * `/v1`. If such a client sends a request over a socket, it gets an error that explains what to
+   * do.
    */
   readonly contextURL: string;
   /** Key for `GET /metrics`. */
@@ -101,8 +109,8 @@ export interface EndpointServer {
    */
   mount(options: MountOptions): EndpointMount;
   /**
-   * Ends all rollouts and waits for their calls, up to `closeTimeoutMs`. Then closes the remaining
-   * connections, and logs a warning if calls are still in flight.
+   * Ends all rollouts and waits for their calls, at most `closeTimeoutMs`. Logs a warning if calls
+   * are then still in flight. Finally closes the remaining connections.
    */
   close(): Promise<void>;
 }
@@ -178,7 +186,7 @@ export async function openEndpointServer(options: EndpointServerOptions): Promis
   };
 }
 
-/** Waits for the calls in flight, up to the timeout. Logs a warning if calls remain. */
+/** Waits until no calls are in flight, at most for the timeout. Logs a warning if calls remain. */
 async function endOfCalls(
   traffic: Traffic,
   { clock, logger }: EndpointServerOptions['runtime'],

@@ -1,4 +1,4 @@
-/** A thread that the first call starts. If the thread has died, the next call restarts it. */
+/** A thread that is started by the first call to it. If it has died, the next call restarts it. */
 import { describeError, EngineError } from '@trinity-rft/core';
 import { reviveError, type ErrorRecord } from '@trinity-rft/core/store';
 import {
@@ -9,18 +9,20 @@ import {
 } from '@trinity-rft/core/worker-link';
 
 export interface LazyThreadOptions<Data> {
-  /** URL of the thread's module. */
+  /** Returns the URL of the module that runs in the thread. */
   readonly entry: () => URL;
   readonly name: string;
   readonly data: Data;
   /** Error code for calls that were pending when the thread died. */
   readonly code: string;
-  /** Error message for calls that were pending when the thread died. */
+  /**
+   * Returns the error message for calls that were pending when the thread died, given the cause.
+   */
   readonly message: (cause: string) => string;
 }
 
 export interface LazyThread<Methods extends MethodTable<keyof Methods>> {
-  /** Starts the thread if necessary, and returns the link to it. */
+  /** Returns the link to the thread. Starts the thread if it is not running. */
   link(): Link<Methods>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Chooses the format of an error by the path of the request: Anthropic's or OpenAI's. */
+/** Writes errors in Anthropic's or in OpenAI's format, depending on the path of the request. */
 import { errorResponse } from '@trinity-rft/http-server';
 import { errorResponse as messagesErrorResponse } from './messages/error-body.js';
 

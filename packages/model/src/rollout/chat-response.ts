@@ -1,4 +1,4 @@
-/** Converts a sampled sequence to the response that is recorded and returned. */
+/** Converts a sampled sequence to the response that is recorded and returned to the caller. */
 import type { ChatFormat, NormalMessage, ParsedToolCall, ParsedTurn } from '@trinity-rft/chat';
 import { callOfId } from '@trinity-rft/chat/internal';
 import { type ChatResponse, type ToolCall, EngineError } from '@trinity-rft/core';
@@ -13,7 +13,11 @@ export interface SampledTurn {
   readonly format: Pick<ChatFormat, 'stopTokenIds' | 'toolCallId'>;
   readonly callIndex: number;
   readonly choice: number;
-  /** True if log-probabilities are unknown. The response then has zeros. @default false */
+  /**
+   * True if log-probabilities are unknown, because an external model responded. They are then set
+   * to 0.
+   * @default false
+   */
   readonly isExternal?: boolean;
 }
 
@@ -61,7 +65,7 @@ export const toToolCalls = (
     function: call,
   }));
 
-/** Returns the indices of the recorded calls whose tool calls a conversation contains. */
+/** Returns the indices of the recorded calls that made the tool calls in a conversation. */
 export function callsInConversation(messages: readonly NormalMessage[]): readonly number[] {
   const ids = messages.flatMap((message) => message.tool_calls?.map(({ id }) => id) ?? []);
   return ids.flatMap((id) => callOfId(id) ?? []);
@@ -89,14 +93,15 @@ function finishReason(
 }
 
 /**
- * Largest value above 0 that rounding in a float32 softmax can give to the log-probability of a
- * token with probability 1.
+ * Largest positive value that a float32 softmax can return, due to rounding, for the
+ * log-probability of a token with probability 1.
  */
 const roundingNoise = 1e-4;
 
 /**
- * Checks a sequence, and returns its log-probabilities. Sets values above 0 that are rounding noise
- * to 0. Does not check that ids are within the vocabulary, because the engine checks this.
+ * Checks a sequence, and returns its log-probabilities. Sets small positive values, which are
+ * rounding errors, to 0. Does not check that ids are within the vocabulary, because the engine
+ * does.
  * @throws EngineError if the sequence violates the sampler's contract
  */
 function checkedLogprobs(

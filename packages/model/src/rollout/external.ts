@@ -1,4 +1,4 @@
-/** Requests responses from an external model as text, and tokenizes this text. */
+/** Gets responses from an external model as text, and tokenizes them. */
 import { encodeConversation, type ChatFormat, type ParsedTurn } from '@trinity-rft/chat';
 import {
   ModelError,
@@ -10,10 +10,10 @@ import {
 import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/engine';
 import type { AgentModel } from '@trinity-rft/workflow';
 
-/** Model that responds instead of a sampler. */
+/** External model that responds in place of the sampler. */
 export type ExternalModel = Pick<AgentModel, 'chat'>;
 
-/** One response: the tokens and the parsed text of a turn. */
+/** One response of the external model: the parsed turn, and its tokens. */
 export interface Answer {
   readonly sequence: SampledSequence;
   readonly turn: ParsedTurn;
@@ -65,7 +65,7 @@ const turnOf = ({ responseText, reasoningText, toolCalls }: ChatResponse): Parse
 });
 
 /**
- * Returns the tokens of the turn as the chat template writes it, including the stop token. A
+ * Returns the tokens that the chat template produces for the turn, including the stop token. A
  * truncated turn has no stop token.
  */
 function tokensOf(format: ChatFormat, question: Question, response: ChatResponse): Int32Array {

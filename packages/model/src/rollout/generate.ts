@@ -42,10 +42,10 @@ export interface GenerateOptions {
   /**
    * External model that responds with text instead of the sampler. Log-probabilities are then 0, so
    * only algorithms that do not use log-probabilities may learn from the responses.
-   * @default the sampler responds
+   * @default undefined: the sampler responds
    */
   readonly external?: ExternalModel;
-  /** Chat format with its caches. All rollouts of a model should share one format. */
+  /** Chat format, with caches. All rollouts of a model should share one object. */
   readonly format: ChatFormat;
   readonly defaults?: SamplingDefaults;
   readonly limits?: RolloutLimits;
@@ -55,35 +55,40 @@ export interface GenerateOptions {
    */
   readonly seedFor: (callIndex: number) => number;
   /**
-   * `restore`: adds reasoning that an agent omits from its history; see `LedgerOptions`.
+   * `restore` adds reasoning that an agent has omitted from its history; see `LedgerOptions`.
    * @default "as-sent"
    */
   readonly reasoning?: 'as-sent' | 'restore';
   /**
-   * Number of latest calls whose turns and stored responses are always kept, for models that never
-   * end. Turns and responses of calls before the latest 2 × `keptCalls` are dropped.
+   * Number of latest calls whose turns and stored responses are never dropped. Older ones are
+   * dropped in groups, so that at most 2 × `keptCalls` are stored. Set it for models that never
+   * end.
    * @default no limit
    */
   readonly keptCalls?: number;
-  /** True if the model may think before it responds. @default the chat template decides */
+  /**
+   * True if the model may think before it responds.
+   * @default undefined: the chat template decides
+   */
   readonly enableThinking?: boolean;
   /**
    * True to enforce the response format and the tool calls that a request requires, if the sampler
-   * supports this. Recorded log-probabilities are then those of the constrained distribution.
-   * @default false: the format is described to the model, which samples freely
+   * can. Recorded log-probabilities are then those of the constrained distribution. If false, the
+   * format is only described to the model.
+   * @default false
    */
   readonly constrainedDecoding?: boolean;
   /** True to include the prompt as text in experiences. @default false */
   readonly includePromptText?: boolean;
   readonly runtime: { readonly clock: Pick<Clock, 'now'> };
   /**
-   * Encodes long texts in another thread, so that other calls can continue.
-   * @default all texts are encoded in this thread
+   * Tokenizes long texts in another thread, so that other calls can continue.
+   * @default all texts are tokenized in this thread
    */
   readonly encodeLongText?: EncodeText;
 }
 
-/** The part of an unfinished turn that can no longer change. Later values only add to this part. */
+/** The part of an unfinished turn that is final. Later values only add to this part. */
 export type TurnSoFar = Pick<ChatResponse, 'responseText' | 'reasoningText' | 'toolCalls'>;
 
 /** The part of a request that determines its prompt. */
@@ -91,7 +96,8 @@ interface PromptRequest {
   /** Messages as the client sent them. */
   readonly messages: readonly unknown[];
   /**
-   * Text or token ids that the model continues unchanged, without messages, template or parsers.
+   * Prompt as text or token ids, which the model continues. No messages, chat template or parsers
+   * are used.
    */
   readonly plain?: string | Int32Array;
   readonly tools?: readonly unknown[];
@@ -105,13 +111,16 @@ export interface GenerateRequest extends PromptRequest {
   readonly sampling: CallSampling;
   /** Constraint on the response. It is enforced only with `constrainedDecoding`. */
   readonly constraint?: Omit<ResponseConstraint, 'tools'>;
-  /** Called while turns are sampled, if the sampler reports tokens. */
+  /**
+   * Called with the turn so far while it is sampled, if the sampler reports tokens as they are
+   * sampled.
+   */
   readonly onTurn?: (choice: number, turn: TurnSoFar) => void;
-  /** Signal that aborts the call. The end of the rollout aborts the call too. */
+  /** Signal that aborts the call. The call is also aborted when the rollout ends. */
   readonly signal?: AbortSignal;
 }
 
-/** Result of {@link Generate}, which is already recorded. */
+/** Result of {@link Generate}. The call has already been recorded. */
 export interface Generation {
   /** Index of the call within the rollout, from 0. Calls whose sampling fails are counted too. */
   readonly callIndex: number;
@@ -127,22 +136,21 @@ export interface Choice {
   readonly malformedToolCalls: number;
 }
 
-/** Samples and records a response. @throws ModelError, CancelledError, EngineError */
+/** Samples a response and records the call. @throws ModelError, CancelledError, EngineError */
 export type Generate = (request: GenerateRequest) => Promise<Generation>;
 
-/** Counts the tokens of a prompt. Neither samples nor records anything. @throws ModelError */
+/**
+ * Returns the number of tokens in a prompt. Does not sample or record anything.
+ * @throws ModelError
+ */
 export type CountPrompt = (request: PromptRequest) => Promise<number>;
 
 export interface Calls {
-  /**
-   * Samples a response. The call is recorded when it has finished, before its caller receives the
-   * response.
-   */
+  /** Samples a response. When it has finished, records the call before returning the response. */
   readonly generate: Generate;
   readonly countPrompt: CountPrompt;
 }
 
-/** State that the calls of one rollout share. */
 interface Rollout {
   readonly options: GenerateOptions;
   readonly ledger: Ledger;
@@ -253,8 +261,8 @@ function promptFor(
 }
 
 /**
- * Marks responses that the conversation contains as delivered, because the client must have
- * received them.
+ * Marks the responses that a conversation contains as delivered. The client must have received them
+ * to include them.
  */
 function markDelivered(
   history: History,
@@ -266,8 +274,8 @@ function markDelivered(
 }
 
 /**
- * Creates a prompt without a template. Token ids are used unchanged. Text gets the tokenizer's
- * prefix, unless it already begins with it.
+ * Creates a prompt without the chat template. Token ids are used unchanged. For text, adds the ids
+ * that the tokenizer puts before every text, unless the text already begins with them.
  */
 function plainPrompt(plain: string | Int32Array, format: ChatFormat): LedgerPrompt {
   const { prefixIds } = format.tokenizer;
@@ -319,8 +327,8 @@ interface SampledCall {
 }
 
 /**
- * Creates the function that converts sampled tokens to turns for the listener. Returns undefined if
- * there is no listener.
+ * Creates a function that is called with sampled tokens and passes the turn so far to the listener.
+ * Returns undefined if there is no listener.
  */
 function listenerFor(
   { options: { format, sampler } }: Rollout,
@@ -343,7 +351,7 @@ function listenerFor(
   };
 }
 
-/** Returns the whole text of a response, up to the stop string. */
+/** Returns a turn whose response is the whole sampled text, up to the stop string. */
 function plainTurn({ tokens, stopString }: SampledSequence, tokenizer: Tokenizer): ParsedTurn {
   const text = textBeforeStop(tokenizer, tokens, { skip: tokenizer.specialTokenIds, stopString });
   return { text, toolCalls: [], malformedToolCalls: 0 };

@@ -1,4 +1,4 @@
-/** The recorded calls of a rollout, and the experiences created from them. */
+/** Records the calls of a rollout, and creates experiences from them. */
 import type { Fork } from '@trinity-rft/chat';
 import { WorkflowError, type ChatResponse, type Experience } from '@trinity-rft/core';
 import { assertAligned, emptyEid } from '@trinity-rft/core/internal';
@@ -11,7 +11,10 @@ export interface RecordedChoice {
   /** Start and end of the call, in milliseconds since the epoch. */
   readonly time: { readonly start: number; readonly end: number };
   readonly promptText?: string;
-  /** Reason and position of the conversation's deviation from the recorded tokens. */
+  /**
+   * Reason why, and position at which, the conversation deviated from the recorded tokens. Absent
+   * if it did not.
+   */
   readonly fork?: Fork;
 }
 
@@ -22,17 +25,16 @@ export interface RecordedFork extends Fork {
 }
 
 /**
- * Maximum number of forks that are kept. A few are sufficient to recognise a pattern, because an
- * agent repeats its mistake in every turn.
+ * Maximum number of forks to keep. A few are enough to recognise a pattern, because an agent makes
+ * the same change in every turn.
  */
 const maxForks = 8;
 
 export interface History {
   add(choices: readonly RecordedChoice[]): void;
   /**
-   * Marks the response to this call as not received by any client. The call then becomes an
-   * experience only if a client receives the response later. No-op if a client has already received
-   * it.
+   * Marks the response to a call as not received by any client. The call then becomes an experience
+   * only if a client receives the response later. Does nothing if a client has already received it.
    */
   markUndelivered(callIndex: number): void;
   /** Marks the response to this call as received by a client. */
@@ -42,7 +44,8 @@ export interface History {
   /**
    * Returns one experience per choice of the calls not marked as undelivered, in the order in which
    * the calls started.
-   * @param clear true to return each experience only once; undelivered calls are kept
+   * @param clear true to remove the calls that are returned from the history, so that each
+   * experience is returned only once
    * @throws WorkflowError if recording is off
    */
   extract(clear: boolean): readonly Experience[];
@@ -50,14 +53,14 @@ export interface History {
 
 /**
  * Creates a history. In extracted experiences, `eid.step` numbers the calls that became
- * experiences, without gaps. The numbers continue after a clear, so that ids remain unique within
- * the rollout. These numbers differ from `callIndex`, which also counts failed and undelivered
+ * experiences, without gaps. Numbering continues after an extraction with `clear`, so that ids
+ * remain unique within the rollout. `callIndex` is different: it also counts failed and undelivered
  * calls.
  */
 export function createHistory(enabled: boolean): History {
   let recorded: RecordedChoice[] = [];
   let cleared = 0;
-  /** Delivery states of the calls that were not extracted with `clear`, keyed by call index. */
+  /** Delivery state of each call that is still in the history, keyed by call index. */
   const deliveries = new Map<number, 'unknown' | 'delivered' | 'undelivered'>();
   const isUndelivered = ({ callIndex }: RecordedChoice): boolean =>
     deliveries.get(callIndex) === 'undelivered';
@@ -106,8 +109,8 @@ const historyOff = (): WorkflowError =>
   );
 
 /**
- * Creates the experience of a recorded choice. It is a copy, so that changes to it do not affect
- * the recorded data. `step` becomes `eid.step`.
+ * Creates the experience of a recorded choice, with `step` as its `eid.step`. Copies the recorded
+ * data, so that changes to the experience do not affect them.
  */
 export function toExperience(
   { choice, response, time, promptText, fork }: RecordedChoice,

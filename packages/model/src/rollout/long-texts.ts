@@ -1,7 +1,7 @@
 /**
- * Handles long prompts. A prompt that is certainly too long is rejected before it is tokenized.
- * Other long prompts are tokenized in another thread, because a text of megabytes would block all
- * other calls.
+ * Handles long prompts. A prompt that certainly exceeds the limits is rejected before it is
+ * tokenized. Other long prompts are tokenized in another thread, because tokenizing megabytes of
+ * text would block all other calls.
  */
 import type { ChatFormat } from '@trinity-rft/chat';
 import { tokenByteTable } from '@trinity-rft/chat';
@@ -20,13 +20,14 @@ export interface LongTextOptions {
 
 export interface LongTexts {
   /**
-   * Chat format that throws if the ids of a long text are needed but not available yet.
-   * {@link attempt} catches this error.
+   * Chat format that throws an error if it needs the token ids of a long text that are not
+   * available yet. {@link attempt} catches the error.
    */
   readonly format: ChatFormat;
   /**
-   * Returns the result of `work`. Repeats `work` when the ids of long texts are available. Returns
-   * a promise only if there are long texts. `work` must have no side effects.
+   * Returns the result of `work`. If `work` needs the token ids of a long text, waits until they
+   * are available and then calls `work` again. Returns a promise only in this case. `work` must
+   * have no side effects.
    */
   attempt<T>(work: () => T): T | Promise<T>;
 }
@@ -37,7 +38,7 @@ export interface LongTexts {
  */
 const longLength = 16_384;
 
-/** Thrown by synchronous code that needs the ids of a text before they are available. */
+/** Thrown by synchronous code that needs the token ids of a text before they are available. */
 class IdsMissing extends InvariantError {
   readonly text: string;
 
@@ -51,8 +52,8 @@ export function createLongTexts(options: LongTextOptions): LongTexts {
   const { format, encodeLongText } = options;
   const known = new Map<string, Int32Array>();
   /**
-   * Rendered long texts, for the second attempt. They are keyed by the messages, which are a new
-   * array in each call.
+   * Rendered prompts that are long, kept for the second attempt. They are keyed by the array of
+   * messages, which is a new object in each call.
    */
   const rendered = new WeakMap<object, string>();
   const render: ChatFormat['render'] = (input) => {
@@ -87,8 +88,8 @@ export function createLongTexts(options: LongTextOptions): LongTexts {
 }
 
 /**
- * Checks that a text may fit.
- * @throws ModelError 400 if the text has more bytes than the allowed number of tokens can have
+ * Rejects a text that cannot fit.
+ * @throws ModelError 400 if the text has more bytes than the maximum number of tokens can represent
  */
 function assertCouldFit(text: string, { format, sampler, limits = {} }: LongTextOptions): void {
   const { maxPromptTokens = Infinity, maxModelLen = Infinity } = limits;
@@ -108,8 +109,8 @@ function assertCouldFit(text: string, { format, sampler, limits = {} }: LongText
 const longest = new WeakMap<object, number>();
 
 /**
- * Returns the length of the longest token in bytes, or Infinity if one unknown token may stand for
- * a text of any length.
+ * Returns the length of the longest token in bytes. Returns Infinity if the unknown token may stand
+ * for a text of any length.
  */
 function longestToken({ tokenizer }: ChatFormat): number {
   let length = longest.get(tokenizer);
@@ -125,8 +126,8 @@ function longestToken({ tokenizer }: ChatFormat): number {
 }
 
 /**
- * Returns false if text that the vocabulary does not cover becomes one unknown token, regardless of
- * its length.
+ * Returns true if every text can be represented by tokens of the vocabulary. Returns false if text
+ * outside of the vocabulary becomes one unknown token, regardless of its length.
  */
 function hasTokenForAnyText({ model, decoder }: Readonly<Record<string, unknown>>): boolean {
   const { unk_token: unknown, byte_fallback: bytes } = (model ?? {}) as Readonly<

@@ -1,6 +1,6 @@
 /**
- * Resolves the sampling settings of one call: the options of the call, within the limits of the
- * rollout.
+ * Resolves the sampling settings of one call, from the options of the call and the defaults and
+ * limits of the rollout.
  */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { ModelError, type ChatOptions } from '@trinity-rft/core';
@@ -11,18 +11,19 @@ export interface SamplingDefaults {
   /** Sampling temperature; 0 = greedy. @default 1 */
   readonly temperature?: number;
   /**
-   * Only the most likely tokens whose probabilities add up to this value can be sampled. @default 1
+   * Top-p: only the most likely tokens whose probabilities add up to this value can be sampled.
+   * @default 1
    */
   readonly topP?: number;
-  /** Number of most likely tokens that can be sampled; -1 = no limit. @default -1 */
+  /** Top-k: number of most likely tokens that can be sampled; -1 for no limit. @default -1 */
   readonly topK?: number;
-  /** Maximum number of tokens in the response. @default as many as the limits allow */
+  /** Maximum number of tokens in the response. @default undefined: only the other limits apply */
   readonly maxTokens?: number;
   /** Minimum number of tokens in the response. @default 0 */
   readonly minTokens?: number;
 }
 
-/** Upper bounds in tokens. If a bound is absent, only the sampler's limit applies. */
+/** Upper bounds in tokens. Where a bound is absent, only the sampler's limit applies. */
 export interface RolloutLimits {
   readonly maxPromptTokens?: number;
   readonly maxResponseTokens?: number;
@@ -34,7 +35,10 @@ export type CallSampling = Pick<
   ChatOptions,
   'n' | 'temperature' | 'topP' | 'topK' | 'maxTokens' | 'minTokens' | 'stop' | 'topLogprobs'
 > & {
-  /** Seed that replaces the rollout's seed. Equal seeds and prompts give equal responses. */
+  /**
+   * Seed of this call, instead of a seed derived by the rollout. Equal seeds and prompts give equal
+   * responses.
+   */
   readonly seed?: number;
 };
 

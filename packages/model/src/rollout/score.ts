@@ -1,4 +1,4 @@
-/** Computes log-probabilities of given tokens with the sampler of a rollout model. */
+/** Computes the log-probabilities of given tokens with the sampler of a rollout model. */
 import { ModelError } from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
 import type { ScoreOptions } from '@trinity-rft/core/internal';
@@ -6,7 +6,7 @@ import type { SamplingDefaults } from './sampling.js';
 
 export interface ScoringModel {
   readonly sampler: Sampler;
-  /** Name of the model, for errors. */
+  /** Name of the model, used in error messages. */
   readonly modelPath: string;
   readonly defaults?: SamplingDefaults;
   /** Signal that aborts every call. */
@@ -19,7 +19,7 @@ export interface ScoredTokens {
 }
 
 /**
- * Returns the log-probability of each token after the prompt. [R]
+ * Returns the log-probability of each response token, given the tokens before it. [R]
  * @throws ModelError 400 if prompt or response is empty or the temperature is not above 0, 501 if
  * the engine cannot score
  */

@@ -1,11 +1,14 @@
-/** Normalizes clients' tool definitions for chat templates. */
+/** Normalizes the tool definitions of clients for use in chat templates. */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import type { ToolDefinition } from '@trinity-rft/core';
 
 /** JSON text of each `parameters` object that a request contained. */
 const sources = new WeakMap<object, string>();
 
-/** Stores the JSON text of `parameters`, which {@link normalizeTools} adds to the definition. */
+/**
+ * Stores the JSON text of a `parameters` object. {@link normalizeTools} adds the text to the
+ * definition.
+ */
 export function keepSource(parameters: object, source: string): void {
   sources.set(parameters, source);
 }
@@ -14,7 +17,7 @@ type Definition = Readonly<Record<string, unknown>>;
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 
-/** Fields of a tool definition that are kept, each with a check of its value. */
+/** Fields of a tool definition that are kept, each with a function that checks its value. */
 const fields: Readonly<
   Record<string, { readonly ok: (value: unknown) => boolean; readonly expected: string }>
 > = {
@@ -33,9 +36,9 @@ const fields: Readonly<
 };
 
 /**
- * Returns tool definitions with name, description and parameters in the client's order, because
- * templates print them in this order. Drops other fields, such as `strict`. Returns undefined for
- * an empty list.
+ * Returns tool definitions with name, description and parameters with keys in the client's order,
+ * because templates print them in this order. Drops other fields, such as `strict`. Returns
+ * undefined for an empty list.
  * @throws ModelError 400 naming the tool, for hosted tools and invalid definitions
  */
 export function normalizeTools(

@@ -1,6 +1,6 @@
 /**
- * Creates endpoints of rollouts that use a test's sampler, so that tests of agents need neither an
- * engine nor a model folder.
+ * Creates rollout endpoints that respond with a sampler given by a test, so that tests of agents
+ * need neither an engine nor a model folder.
  */
 import {
   buildCharTokenizer,
@@ -30,7 +30,7 @@ export interface TestRollout {
   readonly close: () => Promise<void>;
 }
 
-/** Rollouts in the form that `describeAgentAdapter` of `@trinity-rft/testing` needs. */
+/** A factory of rollouts, as `describeAgentAdapter` of `@trinity-rft/testing` requires it. */
 export interface TestRollouts {
   /**
    * Opens the endpoint of one rollout. Its model has the name `tiny`. The seed of call k is 1000 +
@@ -44,9 +44,10 @@ export interface TestRollouts {
 }
 
 /**
- * Creates a chat format with one token for each printable ASCII character, the line break, the
- * roles, and the turn, tool call and reasoning tags. Its template is `chatml`, its tool call parser
- * `hermes`, and its reasoning parser `qwen3`. Turns end in `<|im_end|>`.
+ * Creates a chat format for tests, whose tokenizer has one token for each printable ASCII
+ * character, the line break, the roles, and the turn, tool call and reasoning tags. Its template is
+ * `chatml`, its tool call parser `hermes`, and its reasoning parser `qwen3`. Turns end in
+ * `<|im_end|>`.
  */
 export function characterFormat(): ChatFormat {
   const tokenizer = createTokenizer(

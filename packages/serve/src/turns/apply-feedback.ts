@@ -6,7 +6,7 @@ type Statements = ReturnType<typeof prepareStatements>;
 type Row = NonNullable<ReturnType<Statements['ofMessage']['get']>>;
 
 /**
- * Applies feedback to all of its calls or to none. The caller must run it in a transaction.
+ * Rewards all calls that the feedback names, or none of them. Must be called in a transaction.
  * @throws ModelError 404 naming unknown ids, 409 naming ids with different feedback
  */
 export function applyFeedback(sql: Statements, feedback: Feedback): FeedbackResult {
@@ -34,7 +34,10 @@ export function applyFeedback(sql: Statements, feedback: Feedback): FeedbackResu
   };
 }
 
-/** Returns the choices that `name` refers to, or an empty list if the call or choice is unknown. */
+/**
+ * Returns the choices that `name` refers to (`ID` or `ID:CHOICE`), or an empty list if the call or
+ * choice is unknown.
+ */
 function find(sql: Statements, name: string): readonly Row[] {
   const whole = sql.ofMessage.all(name);
   if (whole.length > 0) return whole;
@@ -47,7 +50,7 @@ function find(sql: Statements, name: string): readonly Row[] {
 const agrees = (row: Row, { reward, taskId, runId }: Feedback): boolean =>
   row['reward'] === reward && row['run'] === runId && row['task'] === (taskId ?? row['msg']);
 
-/** Maximum number of ids in an error message, because a body may have thousands. */
+/** Maximum number of ids in an error message, because a request may contain thousands. */
 const maxListed = 20;
 
 const list = (names: readonly string[]): string =>

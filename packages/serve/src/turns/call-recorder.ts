@@ -1,6 +1,6 @@
 /**
- * Records calls in the journal immediately, and soon after in the database, with many calls per
- * transaction.
+ * Records each call in the journal immediately, and a few milliseconds later in the database, where
+ * many calls share a transaction.
  */
 import { encodeExperience } from '@trinity-rft/core/store';
 import { openJournal, type Damage, type Journal } from './journal.js';
@@ -10,21 +10,25 @@ import type { ServedCall } from './turn-store.js';
 
 export interface CallRecorder {
   /**
-   * Records a call. Once `record` returns, the call survives the end of the process.
+   * Records a call in the journal. Once `record` returns, the call is kept even if the process
+   * ends.
    * @throws BufferError if the call cannot be written, or the thread has ended
    */
   record(call: ServedCall): void;
-  /** Sends the collected calls to the thread, so that methods called afterwards see them. */
+  /**
+   * Sends the collected calls to the thread, so that methods called afterwards take them into
+   * account.
+   */
   flush(): void;
   /** Closes the journal. Must be called after {@link flush} and after the thread has ended. */
   close(): void;
 }
 
-/** Time for which calls are collected for one transaction, in ms. */
+/** Time in milliseconds for which calls are collected before they are stored in one transaction. */
 const collectMs = 10;
 
 /**
- * Opens a recorder, and records the calls that an earlier process left in the journal. This process
+ * Opens a recorder, and stores the calls that an earlier process left in the journal. The caller
  * must already have locked the database.
  */
 export async function openCallRecorder(
@@ -90,7 +94,10 @@ const encode = ({ msgId, session, experiences }: ServedCall): EncodedCall => ({
 const buffersOf = (calls: readonly EncodedCall[]): readonly ArrayBuffer[] =>
   calls.flatMap(({ experiences }) => experiences.map(({ buffer }) => buffer));
 
-/** Copies the bytes if they share their buffer: a buffer can only be transferred as a whole. */
+/**
+ * Returns the bytes in a buffer of their own. Copies them if they share a buffer, because a buffer
+ * can only be transferred to the thread as a whole.
+ */
 function withOwnBuffer(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer, byteLength } = bytes;
   return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength

@@ -3,15 +3,16 @@ import { crc32 } from 'node:zlib';
 import type { EncodedCall } from './sqlite.js';
 
 export interface Frame {
-  /** Number of the frame, counted across both journal files. */
+  /** Sequence number of the frame. Both journal files share one sequence. */
   readonly order: number;
   readonly call: EncodedCall;
 }
 
 /**
- * Size of a frame's prefix in bytes. Layout of a frame, little-endian: size of the checked part
- * (uint32), its CRC-32 (uint32), then the checked part: order (float64), size of the head (uint32),
- * the head as JSON, the experiences. The prefix is everything before the head.
+ * Size in bytes of a frame's prefix, which is everything before the head. Layout of a frame,
+ * little-endian: size of the checked part (uint32), its CRC-32 (uint32), then the checked part,
+ * which consists of the order (float64), the size of the head (uint32), the head as JSON, and the
+ * experiences.
  */
 const prefixSize = 20;
 
@@ -44,15 +45,13 @@ export function toFrame(
 export interface FramesRead {
   readonly frames: readonly Frame[];
   /**
-   * Number of bytes outside of complete frames. They belong to damaged frames, or to a frame that a
-   * killed process was writing.
+   * Number of bytes that do not belong to complete frames. The cause is a damaged frame, or a
+   * process that was killed while it wrote a frame.
    */
   readonly unreadable: number;
 }
 
-/**
- * Reads all complete frames. After a damaged frame, reading continues with the next complete frame.
- */
+/** Reads all complete frames. Skips damaged frames. */
 export function readFrames(bytes: Buffer): FramesRead {
   const frames: Frame[] = [];
   let unreadable = 0;
@@ -66,8 +65,8 @@ export function readFrames(bytes: Buffer): FramesRead {
 }
 
 /**
- * Returns the frame at position `at` without its size and checksum, or undefined if no complete
- * frame begins there.
+ * Returns the checked part of the frame at position `at`, or undefined if no complete frame begins
+ * there.
  */
 function restAt(bytes: Buffer, at: number): Buffer | undefined {
   if (at + prefixSize > bytes.length) return undefined;

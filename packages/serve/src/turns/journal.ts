@@ -1,6 +1,6 @@
 /**
- * Stores calls that are not yet in the database in two files next to the database. A call in these
- * files survives the end of the process.
+ * Stores calls that are not yet in the database, in two files next to the database. These calls are
+ * kept even if the process ends.
  */
 import {
   closeSync,
@@ -19,32 +19,42 @@ import { readFrames, toFrame, type Frame, type FramesRead } from './journal-fram
 import type { EncodedCall } from './sqlite.js';
 
 export interface Journal {
-  /** The calls of an earlier process, oldest first; some of them may already be in the database. */
+  /**
+   * Calls that an earlier process left in the files, oldest first. Some of them may already be in
+   * the database.
+   */
   readonly left: readonly EncodedCall[];
-  /** Damage found in the files; undefined if all of their content could be read. */
+  /**
+   * Description of the damage that was found in the files, or undefined if all of their content
+   * could be read.
+   */
   readonly damage: Damage | undefined;
-  /** Empties the files. All calls in the files must already be in the database. */
+  /** Empties the files. May only be called when all calls in the files are in the database. */
   clear(): void;
   /**
-   * Appends a call. Once `append` returns, the call survives SIGKILL. Takes a few microseconds,
-   * because `append` does not wait for the disk.
+   * Appends a call. Once `append` returns, the call is kept even if the process is killed. Takes
+   * only a few microseconds, because it does not wait for the disk.
    * @throws BufferError; in this case nothing was written
    */
   append(call: EncodedCall): void;
-  /** Marks the next `count` calls, in order, as being in the database. */
+  /**
+   * Reports that the next `count` calls, in the order in which they were appended, are in the
+   * database.
+   */
   stored(count: number): void;
   /** Closes the files, and deletes them if all their calls are in the database. */
   close(): void;
 }
 
 /**
- * Parts of the files that could not be read. {@link Journal.clear} does not delete their copies.
+ * Damage to the journal files. {@link Journal.clear} does not delete the copies of the damaged
+ * files.
  */
 export interface Damage {
   readonly bytes: number;
   /**
-   * Number of calls that are missing according to the frame numbers; there may be more before the
-   * first and after the last frame.
+   * Number of missing calls, according to gaps between the frame numbers. Calls missing before the
+   * first or after the last frame are not counted.
    */
   readonly missing: number;
   readonly copies: readonly string[];
@@ -53,15 +63,15 @@ export interface Damage {
 interface Segment {
   readonly path: string;
   readonly file: number;
-  /** Size of the complete frames in bytes. */
+  /** Size in bytes of the complete frames in the file. */
   size: number;
-  /** Number of the segment's calls that are not in the database. */
+  /** Number of calls in this file that are not in the database yet. */
   pending: number;
 }
 
 /**
- * Size in bytes above which the journal switches to the other file, as soon as the calls in the
- * other file are in the database.
+ * Size in bytes above which the journal switches to the other file. It does so only when all calls
+ * in the other file are in the database.
  */
 const maxSegmentSize = 2 ** 20;
 
@@ -76,8 +86,8 @@ export function openJournal(databasePath: string): Journal {
   let [current, other] = [first, second];
   let next = 0;
   /**
-   * Marks up to `count` calls of a segment as stored. Returns the number of remaining calls, which
-   * are in the other segment.
+   * Marks up to `count` calls of a segment as stored in the database. Returns how many of the
+   * `count` calls are in the other segment.
    */
   const markStored = (segment: Segment, count: number): number => {
     const here = Math.min(count, segment.pending);

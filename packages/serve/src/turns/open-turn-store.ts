@@ -1,5 +1,6 @@
 /**
- * Opens the turn store: a journal for new calls, and a thread for all work that waits for the disk.
+ * Opens the turn store, which consists of a journal for new calls, and a thread for everything that
+ * waits for the disk.
  */
 import type { CallArguments, ResultOf } from '@trinity-rft/core/worker-link';
 import { openCallRecorder, type CallRecorder } from './call-recorder.js';
@@ -16,7 +17,7 @@ export interface OpenTurnStoreOptions extends TurnStoreOptions {
 
 /**
  * Opens the store, and creates it if it does not exist. The file is locked until the store is
- * closed or the process ends. An open store without pending calls does not keep the process alive.
+ * closed or the process ends. An open store keeps the process alive only while calls are pending.
  * @throws BufferError when another store has the file open, the file is damaged or belongs to
  * another program, or the thread does not start
  */

@@ -3,14 +3,14 @@ import type { DatabaseSync } from 'node:sqlite';
 import { BufferError } from '@trinity-rft/core';
 import { checkedTables, type CheckedTables } from '@trinity-rft/core/store';
 
-/** Schema version. Must be increased if older code could not read the new tables. */
+/** Version of the tables. Must be increased if older code could not read the changed tables. */
 const schemaVersion = 2;
-/** Application id in the file header: "TRSV". */
+/** SQLite application id, "TRSV" in ASCII. It distinguishes turn stores from other databases. */
 const applicationId = 0x54525356;
 
 /**
- * Statements that create the tables. A call is open while it has no reward, ready once it has a
- * reward, and committed once its bytes are deleted.
+ * Statements that create the tables of version 1. A call without a reward is open. A call with a
+ * reward is ready, until its bytes are deleted. It is then committed.
  */
 const createSchema = `
   BEGIN IMMEDIATE;

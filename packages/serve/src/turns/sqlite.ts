@@ -19,28 +19,32 @@ import type {
 } from './turn-store.js';
 
 export interface TurnStoreOptions {
-  /** Path of the database file, which is created with its folder if it does not exist. */
+  /** Path of the database file. The file and its folder are created if they do not exist. */
   readonly path: string;
   /**
-   * Maximum number of choices that are kept without a reward; older choices are deleted.
+   * Maximum number of choices without a reward that are kept. If there are more, the oldest are
+   * deleted.
    * @default 100_000
    */
   readonly maxOpen?: number;
 }
 
-/** A served call as it is stored. */
+/** A served call whose experiences are encoded, as it is stored. */
 export interface EncodedCall extends Pick<ServedCall, 'msgId' | 'session'> {
-  /** Experiences, one per choice, in order, encoded by `encodeExperience`. */
+  /**
+   * Encoded experiences, one for each choice and in the order of the choices. `encodeExperience`
+   * creates them.
+   */
   readonly experiences: readonly Uint8Array<ArrayBuffer>[];
 }
 
 /**
- * The methods of a turn store. They are synchronous and atomic: once a method returns, its effect
- * is permanent; if a method throws, nothing has changed.
+ * Methods of a turn store. They are synchronous and atomic: once a method returns, its effect is
+ * permanent. If a method throws, nothing has changed.
  */
 export interface TurnDatabase {
   readonly starts: number;
-  /** Stores all calls or none; calls with known ids are ignored. */
+  /** Stores either all calls or none. Calls whose id is already stored are ignored. */
   record(calls: readonly EncodedCall[]): void;
   sessionOf(msgId: string): string | undefined;
   reward(feedback: Feedback): FeedbackResult;
@@ -54,16 +58,16 @@ export interface TurnDatabase {
 
 /**
  * Number of pages in SQLite's write-ahead log after which the log is copied to the database. Calls
- * wait during this time: about 1 ms for every 250 pages of 4 KB on an SSD. With SQLite's default of
- * 1000 pages, clients would notice the pause.
+ * wait while it is copied, which takes about 1 ms for 250 pages of 4 KB on an SSD. With SQLite's
+ * default of 1000 pages, clients would notice the pause.
  */
 const checkpointPages = 250;
-/** Number of recorded calls between two deletions of old calls without a reward. */
+/** Number of calls that are recorded before old calls without a reward are deleted again. */
 const expireEvery = 256;
 
 /**
- * Opens the file, or creates it if it does not exist. The effects of methods survive SIGKILL and a
- * power failure.
+ * Opens the database file, or creates it if it does not exist. What a method has stored survives
+ * SIGKILL and a power failure.
  * @throws BufferError if the file is already open, damaged, or belongs to another program
  */
 export function openTurnDatabase({ path, maxOpen = 100_000 }: TurnStoreOptions): TurnDatabase {
@@ -121,7 +125,7 @@ export function openTurnDatabase({ path, maxOpen = 100_000 }: TurnStoreOptions):
 }
 
 /**
- * Converts a row to a rewarded call.
+ * Converts a database row to a rewarded call.
  * @throws BufferError if the row was damaged after it was stored
  */
 function toRewarded(row: Record<string, unknown>, path: string): RewardedCall {

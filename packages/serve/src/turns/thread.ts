@@ -1,4 +1,4 @@
-/** Starts and calls the worker thread of a turn store. */
+/** Starts the worker thread of a turn store, and sends calls to it. */
 import { describeError, BufferError } from '@trinity-rft/core';
 import { reviveError, type ErrorRecord } from '@trinity-rft/core/store';
 import {
@@ -10,23 +10,29 @@ import {
 } from '@trinity-rft/core/worker-link';
 import type { TurnDatabase, TurnStoreOptions } from './sqlite.js';
 
-/** The methods of the database; `open` resolves with the number of starts. */
+/**
+ * Methods that can be called in the thread. `open` resolves to the number of times the store has
+ * been opened.
+ */
 export interface TurnMethods extends Omit<TurnDatabase, 'starts'> {
   open(): number;
 }
 
 /**
- * Calls the methods of a turn database in a thread. Calls during one iteration of the event loop
- * are sent together at its end: their results could not be received earlier, and each message takes
- * time from serving requests. The thread keeps the process alive while it opens, while a call is
- * pending and while it closes.
+ * Calls the methods of a turn database in a thread. Calls that are made during one iteration of the
+ * event loop are sent in one message at its end. This saves time for serving requests, and does not
+ * delay results, which could not be received earlier anyway. The thread keeps the process alive
+ * while it is opening or closing and while a call is pending.
  */
 export class TurnThread {
   readonly #path: string;
   readonly #link: Link<TurnMethods>;
   readonly #failed = new AbortController();
   #opened = false;
-  /** Error for calls after {@link close}; earlier calls still complete. */
+  /**
+   * Error that calls get after {@link close}. Undefined while the thread is open. Earlier calls
+   * still complete.
+   */
   #closed: BufferError | undefined;
   #closing: Promise<void> | undefined;
 
@@ -48,7 +54,8 @@ export class TurnThread {
   }
 
   /**
-   * Opens the store in a thread. Resolves to the thread and the number of starts.
+   * Starts a thread and opens the store in it. Resolves to the thread and to the number of times
+   * the store has been opened.
    * @throws BufferError if the thread does not start, or the file cannot be opened
    */
   static async open(
@@ -67,8 +74,8 @@ export class TurnThread {
   }
 
   /**
-   * Signal that aborts, with the error as its reason, if the thread has ended unexpectedly or data
-   * could not be stored.
+   * Signal that aborts if the thread has ended unexpectedly or data could not be stored. The reason
+   * of the signal is the error.
    */
   get failed(): AbortSignal {
     return this.#failed.signal;
@@ -84,7 +91,8 @@ export class TurnThread {
   }
 
   /**
-   * Ends the thread and aborts {@link failed}, because data that must be kept could not be stored.
+   * Ends the thread and aborts {@link failed}. Called if data that must be kept could not be
+   * stored.
    */
   readonly fail = (cause: unknown): void => {
     if (this.#closed || this.#link.closed) return;
@@ -101,7 +109,10 @@ export class TurnThread {
     return await this.#link.call(method, ...args);
   }
 
-  /** Resolves when earlier calls have completed and the thread has ended. */
+  /**
+   * Closes the store and ends the thread. Resolves when earlier calls have completed and the thread
+   * has ended.
+   */
   close(): Promise<void> {
     return (this.#closing ??= this.#close());
   }

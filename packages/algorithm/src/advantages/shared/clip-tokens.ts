@@ -1,4 +1,7 @@
-/** Group-relative advantages that remove tokens from training by their effect on the entropy. */
+/**
+ * Group-relative advantages that exclude tokens from training if training on them would reduce the
+ * entropy too much.
+ */
 import { type AlgorithmNeeds, type Metrics, InvariantError, numberArg } from '@trinity-rft/core';
 import type { AdvantageInput } from '@trinity-rft/core/internal';
 import type { AdvantageStrategy } from '../../parts/advantage-part.js';
@@ -14,15 +17,18 @@ export const clipArgs = {
 export interface ClipOptions {
   readonly compare: Compared;
   readonly epsilon: number;
-  /** Standard deviations that a distance may be above 0. */
+  /** Number of standard deviations above which the distance of a token causes its removal. */
   readonly mu: number;
 }
 
 export interface Distances {
-  /** How far the effect of each token is below the usual one. [N] */
+  /**
+   * Amount by which the entropy effect of each token lies below its expected value. Tokens with
+   * large distances are removed. [N]
+   */
   readonly distances: Float64Array;
   readonly deviation: number;
-  /** Maximum number of removed tokens, those of the largest distances. @default no limit */
+  /** Maximum number of tokens to remove, largest distances first. @default no limit */
   readonly most?: number;
   readonly metrics: Metrics;
 }
@@ -63,8 +69,9 @@ export function clipping(
 }
 
 /**
- * Returns the first-order decrease of the entropy per increase of a token's logit: p (H + log p),
- * where p is the probability of the token at sampling, or 0 for masked tokens. [N]
+ * Returns, to first order, by how much the entropy falls per unit increase of a token's logit: p
+ * (H + log p), where p is the probability of the token at sampling and H the entropy. The value is
+ * 0 for masked tokens. [N]
  * @see On the Entropy Dynamics in Reinforcement Fine-Tuning of Large Language Models,
  * arXiv:2602.03392
  * @throws InvariantError if there are no entropies
@@ -91,7 +98,7 @@ const smallestDeviation = 1e-12;
 /**
  * Returns `frac_clipped`, the share of trained tokens that were removed, and `frac_clipped_pos` and
  * `frac_clipped_neg`, the shares among trained tokens with positive and with negative advantage. A
- * share is 0 if there are no tokens to count.
+ * share is 0 if its denominator is 0.
  */
 function clipMetrics(before: Uint8Array, after: Uint8Array, advantages: Float32Array): Metrics {
   // Numbers of tokens by the sign of the advantage: below, at and above 0.

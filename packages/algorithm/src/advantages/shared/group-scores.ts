@@ -1,6 +1,6 @@
 /**
- * Advantages that are one number per rollout, computed from the rewards of all rollouts of the
- * task. These advantages are available on explore steps and on train batches.
+ * Advantage functions that assign one number to each rollout, computed from the rewards of all
+ * rollouts of the task. They are available on explore steps and on train batches.
  */
 import {
   type AdvantageFn,
@@ -28,7 +28,9 @@ import { byTask, membersOf, type Compared } from './runs.js';
 
 /** The rewards of the rollouts of one task. */
 export interface RewardGroup {
-  /** Key that distinguishes the groups of one batch. Random choices use the key as a seed. */
+  /**
+   * Key that distinguishes the groups of one batch. Also seeds the random choices within the group.
+   */
   readonly key: string;
   readonly rewards: readonly number[];
 }
@@ -41,7 +43,10 @@ export type ScoreGroup = (
   all: readonly number[],
 ) => {
   readonly scores: readonly number[];
-  /** Metrics of the group, gathered as `group_advantages/<name>/{mean,max,min}`. */
+  /**
+   * Metrics of the group. Metrics of all groups are combined as
+   * `group_advantages/<name>/{mean,max,min}`.
+   */
   readonly metrics: Metrics;
 };
 
@@ -49,8 +54,8 @@ export interface GroupOptions {
   /** Unit that is compared within a group: rollouts or model calls. @default "runs" */
   readonly compare?: Compared;
   /**
-   * Reads the reward of a rollout from its calls, which are sorted by ascending step. Not used in
-   * train batches, where the reward of a rollout is the sum of the token rewards of its rows.
+   * Returns the reward of a rollout, given its calls, which are sorted by ascending step. Not used
+   * in train batches, where the reward of a rollout is the sum of the token rewards of its rows.
    * @default the reward of the last call
    */
   readonly read?: (run: readonly Experience[]) => number;
@@ -75,7 +80,8 @@ export function byGroup(
 }
 
 /**
- * Scores a group as (R_i - mean(R)) / (std(R) + epsilon), with the standard deviation at `level`.
+ * Scores a group as (R_i - mean(R)) / (std(R) + epsilon), where `level` selects the standard
+ * deviation: that of the group, that of the batch, or none.
  */
 export function byDeviation(epsilon: number, level: StdCalLevel = 'group'): ScoreGroup {
   return ({ rewards }, all) => {
@@ -143,7 +149,9 @@ function scoreAll(
   };
 }
 
-/** Returns the rows by task and by rollout, both in order of first appearance. */
+/**
+ * Groups the row indices by task, and within a task by rollout, both in order of first appearance.
+ */
 function runsByTask(
   { tasks, runs }: AdvantageInput,
   compare: Compared,

@@ -1,4 +1,7 @@
-/** Computes rewards of groups and assigns scores to tokens, for the group-relative advantages. */
+/**
+ * Reads the rewards of rollouts, computes statistics of groups, and assigns scores to tokens, for
+ * group-relative advantages.
+ */
 import {
   type Arg,
   type Experience,
@@ -36,8 +39,8 @@ export function rewardOf(experience: Experience): number {
 }
 
 /**
- * Returns a copy with another reward. Adds the difference to the last token reward and to the
- * reward of the last call, because algorithms that read those ignore `reward`.
+ * Returns a copy of an experience with another reward. Adds the difference to the last token reward
+ * and to the reward of the last call, because some algorithms read these instead of `reward`.
  * @throws RewardError if the experience has no finite reward
  */
 export function withChangedReward(experience: Experience, reward: number): Experience {
@@ -80,8 +83,8 @@ export function returnOfRun(run: readonly Experience[]): number {
 
 /**
  * Returns the metric `group_advantages/uneven_runs`: the number of rollouts whose calls without
- * token rewards have different rewards. Only the reward of the last call counts. The metric is
- * omitted if there are no such rollouts.
+ * token rewards have different rewards. A rollout's reward is that of its last call, so the other
+ * rewards are lost. The metric is omitted if there are no such rollouts.
  */
 export function unevenMetrics(runs: readonly (readonly Experience[])[]): Metrics {
   const uneven = runs.filter((run) => {
@@ -109,7 +112,10 @@ export function groupStats(rewards: readonly number[]): GroupStats {
   return { mean: groupMean(rewards), std: allEqual(rewards) ? 0 : sampleStd(rewards), size };
 }
 
-/** Returns the sample deviation over all rewards of a batch, or 1 for fewer than two rewards. */
+/**
+ * Returns the sample standard deviation over all rewards of a batch, or 1 if there are fewer than
+ * two rewards.
+ */
 export const batchStd = (rewards: readonly number[]): number =>
   rewards.length <= 1 ? 1 : groupStats(rewards).std;
 
@@ -117,7 +123,10 @@ export const batchStd = (rewards: readonly number[]): number =>
 export const stdCalLevels = ['group', 'batch', 'none'] as const;
 export type StdCalLevel = (typeof stdCalLevels)[number];
 
-/** Declares that an argument has an effect only if scores are divided by a standard deviation. */
+/**
+ * Declares that an argument has an effect only if `stdCalLevel` is not `none`, that is, if scores
+ * are divided by a standard deviation.
+ */
 export const dividing = <T>(arg: Arg<T>): Arg<T> =>
   onlyWith('std_cal_level: group or batch', ({ stdCalLevel }) => stdCalLevel !== 'none', arg);
 
@@ -131,8 +140,8 @@ export function stdOf(
 }
 
 /**
- * Returns (R_i - mean(R)) / divisor for each reward. If the divisor is 0, all rewards are equal and
- * all scores are 0. This is possible only if epsilon is 0.
+ * Returns (R_i - mean(R)) / divisor for each reward. If the divisor is 0, returns 0 for each: the
+ * divisor can only be 0 if epsilon is 0 and all rewards are equal.
  */
 export const relativeScores = (
   rewards: readonly number[],
@@ -141,13 +150,13 @@ export const relativeScores = (
 ): readonly number[] => rewards.map((reward) => (divisor === 0 ? 0 : (reward - center) / divisor));
 
 /**
- * Returns true if a threshold is set and the group has no signal, because it has a single rollout
- * or its rewards hardly differ.
+ * Returns true if a threshold is set and the group gives no learning signal, either because it has
+ * a single rollout or because the standard deviation of its rewards does not exceed the threshold.
  */
 export const isDropped = (stats: GroupStats, threshold: number | undefined): boolean =>
   threshold !== undefined && (stats.size === 1 || stats.std <= threshold);
 
-/** Returns the share of groups whose rewards are all equal, so that a comparison has no signal. */
+/** Returns the share of groups whose rewards are all equal. Such groups give no learning signal. */
 export function zeroVarianceRatio(groups: readonly (readonly number[])[]): number {
   return groups.filter(allEqual).length / groups.length;
 }
@@ -170,8 +179,8 @@ const allEqual = (rewards: readonly number[]): boolean =>
   rewards.every((reward) => reward === rewards[0]);
 
 /**
- * Returns the arithmetic mean. For equal rewards it is exactly that reward, without rounding
- * errors.
+ * Returns the arithmetic mean. If all rewards are equal, the result is exactly that reward, without
+ * rounding errors.
  */
 export const groupMean = (rewards: readonly number[]): number =>
   allEqual(rewards) ? rewards[0]! : mean(rewards);
@@ -183,7 +192,7 @@ export const groupMean = (rewards: readonly number[]): number =>
 export const populationDeviation = (rewards: readonly number[]): number =>
   allEqual(rewards) ? 0 : populationStd(rewards);
 
-/** Returns a copy with `advantages` and `returns` set to score * actionMask. */
+/** Returns a copy of an experience with `advantages` and `returns` set to score * actionMask. */
 export function withScore(experience: Experience, score: number): Experience {
   const { actionMask } = experience;
   const advantages = new Float32Array(actionMask.length);

@@ -1,4 +1,7 @@
-/** Two options of `grpo`: a rank penalty for likely rollouts, and duplicated groups. */
+/**
+ * Two options of `grpo`: a penalty on the rewards of the most likely rollouts of a group, and
+ * duplication of groups to replace dropped ones.
+ */
 import {
   booleanArg,
   ConfigError,
@@ -34,8 +37,8 @@ type Run = readonly Experience[];
 
 /**
  * Returns R'_i = R_i (1 - penalty * q_i / n), where q_i is the rank of rollout i of n, from 0.
- * Ranks are in ascending order of the mean log-probability over trained tokens, or with
- * `ignoreMask` over all response tokens. Ties keep the order of the list. A single rollout keeps
+ * Rollouts are ranked by ascending mean log-probability over their trained tokens, or over all of
+ * their response tokens with `ignoreMask`. Ties keep the order of the list. A single rollout keeps
  * its reward.
  * @see He et al., Rewarding the Unlikely, arXiv:2506.02355, section 4
  */
@@ -67,8 +70,8 @@ function meanLogprob(run: Run, ignoreMask: boolean): number {
 }
 
 /**
- * Copies `count` random groups, drawn with replacement. The seed and the batch determine which
- * groups are drawn. The copies get new ids.
+ * Returns copies of `count` random groups, drawn with replacement. The seed and the id of the first
+ * experience determine which groups are drawn. The copies have new ids.
  */
 export function duplicateGroups(
   groups: readonly (readonly Experience[])[],
@@ -88,8 +91,8 @@ export function duplicateGroups(
 
 /**
  * Checks that dropped groups can be replaced with copies of other groups.
- * @throws ConfigError if `duplicateExperiences` is set without `stdThreshold`, which drops the
- * groups to replace
+ * @throws ConfigError if `duplicateExperiences` is set without `stdThreshold`, because no groups
+ * are dropped without a threshold
  */
 export function checkDuplicates(options: {
   readonly duplicateExperiences: boolean;
@@ -108,8 +111,8 @@ interface RankPenaltyOptions {
 }
 
 /**
- * Computes reward statistics of the rollouts of one task. `stats` and `rewards` are those after the
- * rank penalty. With `rankPenaltyRawNumerator`, `rewards` are the raw rewards.
+ * Computes the reward statistics of the rollouts of one task, after the rank penalty. `rewards` are
+ * the penalised rewards, or the raw rewards with `rankPenaltyRawNumerator`.
  */
 export function toRankedGroup(runs: readonly Run[], options: RankPenaltyOptions) {
   const { rankPenalty = 0, rankPenaltyRawNumerator: isRaw } = options;

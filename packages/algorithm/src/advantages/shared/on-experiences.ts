@@ -1,4 +1,6 @@
-/** Adapts advantage functions on packed token arrays, so that they take experiences. */
+/**
+ * Adapts advantage functions over packed token arrays, so that they can be called with experiences.
+ */
 import {
   type AdvantageFn,
   type BatchAdvantageFn,
@@ -25,10 +27,11 @@ export interface OnExperiencesOptions {
 
 /**
  * Makes an advantage function for explore steps from a function over token arrays. Each model call
- * becomes a row: a whole experience, or each span of an experience with several calls. The reward
- * of a call is at its last response token, trained or not, unless the experience has token rewards.
- * Tasks come from `eid`. Tokens between the calls of an experience have advantage 0. If `compute`
- * changes the mask, the new mask replaces that of the experience.
+ * becomes a row: a whole experience, or each span of an experience with several calls. If the
+ * experience has no token rewards, the reward of a call is assigned to the call's last response
+ * token, trained or not. Rows belong to the task that `eid` names. Tokens between the calls of an
+ * experience have advantage 0. If `compute` changes the mask, the new mask replaces that of the
+ * experience.
  * @throws RewardError for a call without a finite reward
  */
 export function onExperiences(
@@ -52,8 +55,8 @@ export function onExperiences(
 }
 
 /**
- * Copies the results of an experience's rows to their positions in the response. Tokens between the
- * rows have the value 0.
+ * Copies the results for an experience's rows to the corresponding positions in the response.
+ * Tokens between the rows get the value 0.
  */
 function withOutput(
   experience: Experience,

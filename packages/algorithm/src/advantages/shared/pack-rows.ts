@@ -25,15 +25,18 @@ export function rowsOf(experience: Experience): readonly Row[] {
   }));
 }
 
-/** Selects the columns to fill. Other columns are 0, or absent if they are optional. */
+/**
+ * Selects the columns to fill. The other columns are 0 if they are required, and absent if they are
+ * optional.
+ */
 export interface PackOptions {
   readonly rewards: boolean;
   readonly logprobs: boolean;
 }
 
 /**
- * Packs rows into token arrays, with the columns that `reads` selects.
- * @throws RewardError for a call without a finite reward, if rewards are required
+ * Packs rows into token arrays, and fills the columns that `reads` selects.
+ * @throws RewardError for a call without a finite reward, if rewards are selected
  */
 export function pack(rows: readonly Row[], reads: PackOptions): AdvantageInput {
   const offsets = new Int32Array(rows.length + 1);
@@ -77,7 +80,8 @@ function tokenRewards({ experience, start, end, reward }: Row): Float32Array {
 }
 
 /**
- * Returns the single reward of a row, or 0 if the row has no reward, or has token rewards instead.
+ * Returns the single reward of a row, or 0 if the row has no reward or has token rewards instead of
+ * one.
  */
 const runRewardOf = ({ experience, reward }: Row): number =>
   experience.tokenRewards ? 0 : (reward ?? 0);

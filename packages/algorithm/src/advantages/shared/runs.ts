@@ -15,7 +15,7 @@ export const byRun = (experiences: Experiences): readonly Experiences[] => [
 export const inOrderOfSteps = (run: Experiences): Experiences =>
   run.toSorted((a, b) => a.eid.step - b.eid.step);
 
-/** Argument that selects the members of a group. */
+/** Argument that selects what is compared within a group: rollouts or single calls. */
 export const compareArg = choiceArg(
   ['runs', 'calls'],
   'runs',
@@ -24,8 +24,8 @@ export const compareArg = choiceArg(
 export type Compared = 'runs' | 'calls';
 
 /**
- * Returns the members of the group of one task: the calls of each rollout by ascending step, or
- * each call alone.
+ * Returns what is compared within the group of one task: rollouts (the calls of each by ascending
+ * step), or single calls.
  */
 export const membersOf = (task: Experiences, compare: Compared): readonly Experiences[] =>
   compare === 'calls' ? task.map((call) => [call]) : byRun(task).map(inOrderOfSteps);

@@ -9,12 +9,15 @@ export interface Step {
   readonly toGo: number;
   /** Undiscounted sum of the rewards of the rollout to which the step belongs. */
   readonly total: number;
-  /** State of the environment at the beginning of the step. */
+  /**
+   * Hash of the environment's state at the beginning of the step, or undefined if the step has
+   * none.
+   */
   readonly state: string | undefined;
 }
 
 export interface StepOptions {
-  /** Discount per step. */
+  /** Discount factor per step. */
   readonly gamma: number;
   /** Key of step rewards in `info`. @default 'step_reward' */
   readonly stepRewardKey?: string;

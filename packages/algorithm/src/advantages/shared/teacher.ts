@@ -43,7 +43,7 @@ export interface DistillOptions {
 
 /**
  * Computes A_t = -coefficient * divergence(u_t) on trained tokens, where u_t uses the student's
- * log-probability at sampling. `returns` is the same array. Rewards and groups have no influence.
+ * log-probability at sampling. `returns` is the same array. Does not read rewards or groups.
  * Metrics: `<name>/mean` and `<name>/std` of the sum of the divergence over each row (sample
  * deviation, 0 for one row), `advantages/mean` of the sum of the advantages over each row.
  * @throws InvariantError if there are no log-probabilities of a teacher

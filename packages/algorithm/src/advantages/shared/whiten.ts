@@ -6,7 +6,7 @@
  */
 const epsilon = 1e-8;
 
-/** Statistics over tokens where the action mask is 1; all are 0 if there are no such tokens. */
+/** Statistics over the tokens whose action mask is 1. All are 0 if there are no such tokens. */
 export interface TrainedMoments {
   readonly trained: number;
   readonly mean: number;
@@ -35,8 +35,9 @@ export function trainedMoments(
 }
 
 /**
- * Modifies `values` in place to (v - mean) / sqrt(var + 1e-8), with mean and variance (n - 1) over
- * trained tokens. With fewer than two trained tokens, values are neither shifted nor scaled. [N]
+ * Replaces each value v in place with (v - mean) / sqrt(var + 1e-8), where mean and sample variance
+ * (n - 1) are over the trained tokens. With fewer than two trained tokens, values are neither
+ * shifted nor scaled. [N]
  * @param masked treatment of masked tokens: shifted and scaled like trained tokens, or always set
  * to 0
  * @returns moments before whitening

@@ -1,16 +1,22 @@
-/** Operators of the task pipeline: types of input and output, and declaration in plugins. */
+/**
+ * Types of the operators of the task pipeline, and the function with which plugins define
+ * operators.
+ */
 import type { ArgSpec, ArgValues, ChatMessage, ChatOptions, RawTask } from '@trinity-rft/core';
 import { checkName } from '@trinity-rft/core/support';
 
-/** Verdict of an operator on a task; undefined leaves the task unchanged. */
+/**
+ * Decision of an operator about a task: remove it, change its columns, or leave it unchanged
+ * (undefined).
+ */
 export type TaskVerdict =
   | {
       /**
-       * Reason for removing the task. Use the same string for all similar tasks, because tasks are
-       * counted by reason.
+       * Reason for removing the task. Removed tasks are counted by reason, so use the same string
+       * for all similar tasks.
        */
       readonly drop: string;
-      /** Details about this task. */
+      /** Details that apply to this task only. */
       readonly details?: string;
     }
   | {
@@ -36,25 +42,26 @@ interface TaskOperatorContext {
 
 export type AskOptions = Pick<ChatOptions, 'temperature' | 'topP' | 'maxTokens'>;
 
-/** Judges one task. Called in the order of the rows. */
+/** Decides about one task. Calls start in the order of the rows. */
 export type TaskFunction = (
   rawTask: RawTask,
   context: TaskOperatorContext,
 ) => TaskVerdict | Promise<TaskVerdict>;
 
-/** A function that judges single tasks, or an object that orders all tasks. */
+/** An operator: a function that decides about single tasks, or an object that orders all tasks. */
 type TaskOperator =
   | TaskFunction
   | {
       /**
-       * Compares two tasks: negative if `a` comes first. Tasks that compare as 0 keep their order.
+       * Compares two tasks. Returns a negative number if `a` comes first. Tasks for which it
+       * returns 0 keep their order.
        */
       readonly compare: (a: RawTask, b: RawTask) => number;
       /** Column that at least one task must have. @default no column */
       readonly column?: string;
     };
 
-/** Facts about an operator that are checked against the configuration. */
+/** Properties of an operator by which the configuration is checked. */
 interface TaskOperatorFacts {
   /** Name of the argument that selects the auxiliary model. @default no auxiliary model */
   readonly auxiliaryModel?: string;
@@ -76,9 +83,9 @@ export interface TaskOperatorDefinition extends TaskOperatorFacts {
 export interface TaskOperatorOptions<S extends ArgSpec> extends TaskOperatorFacts {
   /** Name in `data_processor.task_pipeline.operators`. */
   readonly name: string;
-  /** Specification of the arguments. @default no arguments */
+  /** Arguments with their types, defaults and ranges. @default no arguments */
   readonly args?: S;
-  /** Called once per task set. */
+  /** Creates the operator from its arguments. Called once per task set. */
   readonly create: (args: ArgValues<S>) => TaskOperator;
 }
 
@@ -100,6 +107,9 @@ export function defineTaskOperator<const S extends ArgSpec = Readonly<Record<nev
   };
 }
 
-/** Recognises a result of {@link defineTaskOperator}, even from another copy of this package. */
+/**
+ * Returns true for a result of {@link defineTaskOperator}, even if another copy of this package
+ * created it.
+ */
 export const isTaskOperator = (value: unknown): value is TaskOperatorDefinition =>
   (value as { readonly kind?: unknown } | null | undefined)?.kind === 'trinity-rft.task-operator';

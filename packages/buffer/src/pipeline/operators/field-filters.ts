@@ -7,8 +7,8 @@ import { hasValue, isText } from './texts.js';
 export const fieldKey = stringArg('The column. One inside of another is written with a dot.');
 
 /**
- * Returns the column that an operator reads.
- * @throws ConfigError if the column is not set
+ * Returns the column that an operator is configured to read.
+ * @throws ConfigError if no column is configured
  */
 export function columnOf(operator: string, field: string | undefined): string {
   if (field !== undefined && field !== '') return field;

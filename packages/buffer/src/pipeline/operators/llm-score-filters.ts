@@ -1,4 +1,4 @@
-/** Scores the difficulty or quality of tasks with an auxiliary model. */
+/** Filters tasks by their difficulty or quality, which an auxiliary model scores. */
 import { listArg, numberArg, stringArg, type ChatMessage, type RawTask } from '@trinity-rft/core';
 import { fieldOf } from '@trinity-rft/core/internal';
 import { defineTaskOperator, type TaskOperatorDefinition } from '../definition/operator.js';
@@ -74,8 +74,8 @@ const describe = (rawTask: RawTask, keys: readonly string[], names: readonly str
     .join('\n\n');
 
 /**
- * Returns the last score in the response, divided by the largest possible score. Returns undefined
- * if the response has no score, or a score outside the scale.
+ * Returns the last score in the response, divided by the maximum score. Returns undefined if the
+ * response has no score or one that is out of range.
  */
 function readScore(answer: string): number | undefined {
   const last = [...answer.matchAll(/"score"\s*:\s*"?(\d+(?:\.\d+)?)"?/g)].at(-1)?.[1];

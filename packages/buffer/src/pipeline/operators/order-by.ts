@@ -4,8 +4,8 @@ import { defineTaskOperator } from '../definition/operator.js';
 import { columnOf, fieldKey } from './field-filters.js';
 
 /**
- * Orders tasks by a column: numbers by size, and strings by their UTF-16 code units. Other values
- * come last.
+ * Orders tasks by the value of a column: numbers by size, and strings by their UTF-16 code units.
+ * Tasks with any other value come last.
  */
 export const orderBy = defineTaskOperator({
   name: 'order_by',

@@ -3,7 +3,7 @@ import { numberArg } from '@trinity-rft/core';
 import { defineTaskOperator } from '../definition/operator.js';
 import { textOf } from './texts.js';
 
-/** Filters tasks by the number of characters, counted as code points. */
+/** Filters tasks by the length of their text in characters (Unicode code points). */
 export const textLengthFilter = defineTaskOperator({
   name: 'text_length_filter',
   args: {
@@ -45,8 +45,8 @@ export const alphanumericFilter = defineTaskOperator({
 });
 
 /**
- * Filters tasks by repetitions: the share of sequences of `n` characters that occurred earlier in
- * the text.
+ * Filters tasks by how repetitive their text is: the share of all sequences of `n` characters that
+ * have already occurred earlier in the text.
  */
 export const repetitionFilter = defineTaskOperator({
   name: 'repetition_filter',

@@ -1,4 +1,4 @@
-/** Reads column values of tasks as text. */
+/** Reads the values of a task's columns as text. */
 import type { RawTask } from '@trinity-rft/core';
 import { fieldOf } from '@trinity-rft/core/internal';
 
@@ -13,7 +13,7 @@ export const textOf = (rawTask: RawTask, fields: readonly string[]): string =>
     .map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
     .join('\n');
 
-/** Returns true unless the value is missing or blank. */
+/** Returns true if the value is neither missing nor blank. */
 export const hasValue = (value: unknown): boolean =>
   value !== undefined && value !== null && !(typeof value === 'string' && value.trim() === '');
 

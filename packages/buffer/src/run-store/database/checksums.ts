@@ -1,4 +1,4 @@
-/** Checksums of stored rows, so that damaged data is not trained on. */
+/** Checksums of stored rows. They prevent training on damaged data. */
 import { crc32 } from 'node:zlib';
 import { BufferError } from '@trinity-rft/core';
 import type { TrainRecord } from '@trinity-rft/core/store';

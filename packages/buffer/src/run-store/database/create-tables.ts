@@ -1,4 +1,4 @@
-/** The tables of schema version 1. */
+/** Creates the tables of schema version 1. */
 import { sql, type CreateTableBuilder, type Kysely } from 'kysely';
 import { taskState, type Tables } from './tables.js';
 
@@ -163,5 +163,5 @@ async function createIndices(database: Kysely<Tables>): Promise<void> {
   await index('use_uid').on('use').columns(['run', 'uid']).execute();
 }
 
-/** Kind of database. Column types differ between the two kinds. */
+/** Kind of database, which determines the column types. */
 export type Kind = 'sqlite' | 'postgres';

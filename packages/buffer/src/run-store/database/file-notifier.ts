@@ -2,8 +2,8 @@ import { utimesSync, watch, writeFileSync } from 'node:fs';
 import { localNotifier, type Notifier } from './notifier.js';
 
 /**
- * Creates a notifier between the processes of one machine. The notifier watches the modification
- * time of a file next to the database.
+ * Creates a notifier that connects the processes of one machine. It watches the modification time
+ * of a file next to the database.
  * @param path path of the watched file, which is created if it is missing
  */
 export function fileNotifier(path: string): Notifier {

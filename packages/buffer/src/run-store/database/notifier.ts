@@ -1,7 +1,10 @@
-/** Wake-up signal. A process that commits a change wakes waiting processes with it. */
+/**
+ * Wake-up signal between processes. A process that has committed a change wakes the processes that
+ * wait for changes.
+ */
 
 export interface Notifier {
-  /** Signals that something was committed. */
+  /** Signals that a change was committed. */
   readonly notify: () => void;
   /**
    * Calls `callback` after each signal, including those of this process.
@@ -11,7 +14,7 @@ export interface Notifier {
   readonly close: () => void;
 }
 
-/** Creates a notifier within one process. */
+/** Creates a notifier that only works within one process. */
 export function localNotifier(): Notifier {
   const listeners = new Set<() => void>();
   return {

@@ -1,4 +1,4 @@
-/** Converts errors of PostgreSQL and its client to errors whose messages name a remedy. */
+/** Converts errors of PostgreSQL and its client to errors whose messages say what to do. */
 import { describeError, BufferError } from '@trinity-rft/core';
 
 /** Location of the database for messages, without the password. */
@@ -6,11 +6,11 @@ export interface PostgresPlace {
   readonly server: string;
   readonly database: string;
   readonly user: string;
-  /** Description of the run store that begins a sentence in messages. */
+  /** Description of the run store with which sentences in messages begin. */
   readonly text: string;
 }
 
-/** An error after which the same call may succeed. */
+/** A temporary error: the same call may succeed if it is repeated. */
 export class PassingError extends BufferError {
   override readonly retryable = true;
   /** True if the server cannot be reached; false if the transaction conflicted with another one. */
@@ -23,8 +23,8 @@ export class PassingError extends BufferError {
 }
 
 /**
- * SQLSTATE codes of conflicts between transactions. `unreachable` matches the codes of an
- * unreachable server.
+ * SQLSTATE codes of conflicts between transactions. `unreachable` matches the codes that mean that
+ * the server cannot be reached.
  * @see https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 const conflicts = new Set(['40001', '40P01', '55P03']);
@@ -80,7 +80,10 @@ const noPassword: Refusal = ({ server, database, user }) =>
 const noRights: Refusal = ({ server, database, user }) =>
   `In PostgreSQL at ${server}, user ${user} may not create or use the schema trinity of database ${database}. Run there once: GRANT CREATE ON DATABASE ${database} TO ${user}.`;
 
-/** Refusals by SQLSTATE for which retries would not help. */
+/**
+ * Errors by which the server refuses a connection or a statement, keyed by SQLSTATE. Retries would
+ * not help.
+ */
 const refusals: Readonly<Record<string, Refusal>> = {
   '28P01': wrongPassword,
   '28000': wrongPassword,

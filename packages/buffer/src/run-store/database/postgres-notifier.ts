@@ -13,7 +13,7 @@ export interface PostgresNotifier {
 }
 
 const longestPauseMs = 2000;
-/** Milliseconds between test queries, which detect connections that were lost without an error. */
+/** Milliseconds between the queries by which lost connections are detected that cause no error. */
 const askEveryMs = 10_000;
 
 export function postgresNotifier(
@@ -40,8 +40,8 @@ interface Listening {
 }
 
 /**
- * Listens until the notifier is closed, and reconnects if needed. Waiting calls also poll, so that
- * an outage only delays them.
+ * Listens until the notifier is closed, and reconnects if the connection is lost. During an outage,
+ * waiting calls notice changes later, because they also poll.
  */
 async function keepListening(connect: () => Promise<Client>, listening: Listening): Promise<void> {
   const { clock, ended } = listening;
@@ -57,7 +57,7 @@ async function keepListening(connect: () => Promise<Client>, listening: Listenin
 
 /**
  * Listens until the connection is lost or the notifier is closed.
- * @returns true if the connection was listening
+ * @returns true if the connection was listening before it was lost
  */
 async function listenOnce(client: Client, { clock, notify, ended }: Listening): Promise<boolean> {
   const lost = new AbortController();

@@ -1,4 +1,4 @@
-/** Connections to PostgreSQL. A connection is discarded if a response on it was lost. */
+/** A pool of connections to PostgreSQL. If a response is lost, its connection is discarded. */
 import { sleep, systemClock, type Clock } from '@trinity-rft/core';
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import type { Client, ClientConfig, Pool, PoolClient } from 'pg';
@@ -105,7 +105,7 @@ export interface PostgresOptions extends Patience {
   readonly url: string;
   /** True for read-only access, which creates and changes nothing. @default false */
   readonly isReader?: boolean;
-  /** Maximum number of milliseconds to wait for a response from the server. @default 30_000 */
+  /** Maximum time in milliseconds to wait for a response from the server. @default 30_000 */
   readonly answerMs?: number;
   /** Maximum number of connections, in addition to the connection that listens. @default 8 */
   readonly maxConnections?: number;

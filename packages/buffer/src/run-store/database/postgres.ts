@@ -12,8 +12,8 @@ import type { PostgresOptions } from './postgres-pool.js';
 
 /**
  * Opens a PostgreSQL database.
- * @throws BufferError if the database cannot be opened; the message names server, database and
- * remedy, but not the password
+ * @throws BufferError if the database cannot be opened; the message names server and database and
+ * says what to do, and does not contain the password
  */
 export async function postgresDatabase(options: PostgresOptions): Promise<RunDatabase> {
   const { patienceMs = 60_000, clock = systemClock, onNotice = () => undefined } = options;
@@ -66,8 +66,8 @@ export async function postgresDatabase(options: PostgresOptions): Promise<RunDat
 type Transact = <T>(what: string, transaction: Work<T>) => Promise<T>;
 
 /**
- * Statements that set the search path and timeouts. The timeouts release the locks of an
- * interrupted connection.
+ * Statements that set the search path and timeouts. Because of the timeouts, the server releases
+ * the locks of a connection that was interrupted.
  */
 const sessionSettings = `
   SET search_path TO trinity;
@@ -110,7 +110,7 @@ async function rollingBack<T>(database: Kysely<Tables>, work: () => Promise<T>):
   }
 }
 
-/** Id of the lock for migrations: "TRXR". */
+/** Id of the advisory lock that is held during migrations, "TRXR" in ASCII. */
 const migrationLock = 0x54525852;
 
 const prepareTables = (place: PostgresPlace): Work<void> =>

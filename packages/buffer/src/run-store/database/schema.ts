@@ -7,10 +7,11 @@ import type { Tables } from './tables.js';
 import type { Kind } from './create-tables.js';
 
 /**
- * Version of the tables, which increases with every change that older programs cannot work with.
+ * Version of the tables. It increases with every change that makes the tables unusable for older
+ * programs.
  */
 const schemaVersion = 3;
-/** Oldest version that can be read. Reading does not need the additions of later versions. */
+/** Oldest version that can be read. What later versions added is not needed for reading. */
 const oldestReadable = 1;
 
 /** Migrations. The migration at index i leads from version i to version i + 1. */
@@ -76,7 +77,7 @@ async function versionOf(database: Kysely<Tables>, place: string): Promise<numbe
   return version;
 }
 
-/** Queries that return a row if the tables exist. */
+/** Queries that return a row if the tables exist, keyed by the kind of database. */
 const found = {
   sqlite: sql`SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'`,
   postgres: sql`SELECT 1 FROM pg_tables WHERE schemaname = 'trinity' AND tablename = 'schema_version'`,

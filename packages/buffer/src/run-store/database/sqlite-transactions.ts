@@ -1,6 +1,6 @@
 /**
- * Transactions of one SQLite connection. Writes that are requested during another write share the
- * next commit, and thus one flush to disk.
+ * Transactions on one SQLite connection. While a write is in progress, further writes are collected
+ * and then share one commit, so that the disk is flushed only once.
  */
 import { TrinityError, BufferError, CancelledError, sleep, systemClock } from '@trinity-rft/core';
 import { isBusy } from '@trinity-rft/core/store';
@@ -123,7 +123,8 @@ async function runGroup(
 }
 
 /**
- * Executes one job within the transaction of its group.
+ * Runs one job within the transaction of its group. If the job fails, its changes are undone, and
+ * the transaction continues.
  * @throws the error of SQLite if the whole transaction is lost
  */
 async function runJob(connection: Kysely<Tables>, job: Job, place: string): Promise<Settled> {
@@ -142,7 +143,9 @@ async function runJob(connection: Kysely<Tables>, job: Job, place: string): Prom
   }
 }
 
-/** Begins a transaction. Waits for other processes without blocking this process. */
+/**
+ * Begins a transaction. Waits while other processes hold the lock, without blocking the event loop.
+ */
 async function begin(
   connection: Kysely<Tables>,
   statement: string,

@@ -19,7 +19,7 @@ export interface SqliteOptions extends Patience {
   /** True for read-only access, which creates and changes nothing. @default false */
   readonly isReader?: boolean;
   /**
-   * Returns the time, in milliseconds, of a clock that all processes share.
+   * Returns the time of the lease clock, which all processes share, in milliseconds.
    * @default the system's monotonic clock
    */
   readonly leaseClock?: () => number;
@@ -62,7 +62,10 @@ export async function sqliteDatabase(options: SqliteOptions): Promise<RunDatabas
   }
 }
 
-/** Creates an in-memory database for tests and simulations. Simulated processes share it. */
+/**
+ * Creates an in-memory database for tests and simulations. All simulated processes use the same
+ * database.
+ */
 export async function memoryDatabase(leaseClock: () => number): Promise<RunDatabase> {
   const place = 'The run store in memory';
   return prepared(openSqlite(':memory:'), {

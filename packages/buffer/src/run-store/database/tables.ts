@@ -20,8 +20,8 @@ export interface Tables {
 }
 
 /**
- * A training run. The row has counters, because counting all rows would be slow and some rows have
- * been deleted.
+ * A training run. Some columns are counters, because counting rows would be slow, and because some
+ * of the rows have been deleted.
  */
 interface RunRow {
   id: Generated<number>;
@@ -31,23 +31,29 @@ interface RunRow {
    * created the training run.
    */
   identity: Generated<string | null>;
-  /** Epoch of the last join. */
+  /** Epoch of the most recent join. Each join of a worker gets the next number. */
   epoch: Generated<number>;
   planned_step: Generated<number>;
-  /** Epoch of the worker that planned the last step. */
+  /** Epoch of the worker that planned the most recent explore step. */
   planner: Generated<number>;
   feed: string | null;
   feed_checksum: number | null;
-  /** 1 if an earlier version planned the last step. Only the checksum of the feed covers it. */
+  /**
+   * 1 if an earlier version stored that the most recent explore step is the last one. Only read
+   * because the checksum of the feed includes it.
+   */
   is_last: Generated<number>;
-  /** Id of the last batch. */
+  /** Id of the most recent batch. */
   batches: Generated<number>;
-  /** Position of the last completed batch in the order of completion. */
+  /** Position of the most recently completed batch in the order of completion. */
   completed: Generated<number>;
   end_step: number | null;
   pruned_step: Generated<number>;
   pruned_trained: Generated<number>;
-  /** Number of deleted experiences that had been discarded, by reason, as JSON. */
+  /**
+   * Number of deleted experiences that had been discarded without training. JSON object, keyed by
+   * reason.
+   */
   pruned_discarded: Generated<string>;
 }
 
@@ -56,13 +62,13 @@ export interface MemberRow {
   name: string;
   role: string;
   /**
-   * Epoch of the membership. Negative after the worker has left or was replaced, so that its writes
-   * are refused.
+   * Epoch of the membership. It becomes negative when the worker leaves or is replaced, so that
+   * later writes by the worker are refused.
    */
   epoch: number;
   /**
-   * Random string that identifies a join. It distinguishes a retry, made because the first response
-   * was lost, from a join by another process.
+   * Random string that identifies a join. If the response to a join is lost and the join is
+   * retried, the token distinguishes the retry from a join by another process.
    */
   token: string;
   host: string;
@@ -70,15 +76,17 @@ export interface MemberRow {
   beat_at: number;
   state: string;
   delivery: string | null;
-  /** Agreement as JSON; null if there is none. */
+  /** Settings that all workers must share, as JSON. Null if there are none. */
   agreement: string | null;
-  /** Number of the worker's calls that leased tasks. */
+  /**
+   * Number of calls by which the worker has leased tasks. Calls that got no task are not counted.
+   */
   lease_calls: number;
 }
 
 export interface BatchRow {
   run: number;
-  /** Id of the batch, which increases with the explore step. */
+  /** Id of the batch. Ids increase with the explore step. */
   id: number;
   name: string;
   step: number;
@@ -86,13 +94,13 @@ export interface BatchRow {
   version: number | null;
   /** Number of tasks that are open or leased. */
   open: number;
-  /** 1 if the batch was cut off and so does not wait for its unfinished tasks. */
+  /** 1 if the batch was cut off, so that it no longer waits for its unfinished tasks. */
   is_cut: Generated<number>;
   completed: number | null;
   is_pruned: Generated<number>;
   /**
-   * Checksum of the batch's plan and tasks, which never change. Null if an earlier version planned
-   * the batch.
+   * Checksum of the batch's plan and of its tasks. Neither changes after planning. Null if an
+   * earlier version planned the batch.
    */
   checksum: number | null;
 }
@@ -107,10 +115,13 @@ export interface TaskTableRow {
   taskset: string;
   row_number: number;
   state: Generated<number>;
-  /** Epoch of the worker that leased or finished the task; null for open and cut-off tasks. */
+  /**
+   * Epoch of the worker that leased or finished the task. Null for tasks that are open or were cut
+   * off.
+   */
   owner: number | null;
   /**
-   * Index, from 0, of the worker's call that leased the task. Only calls that leased tasks are
+   * Index, from 0, of the call by which the worker leased the task. Calls that got no task are not
    * counted.
    */
   lease_call: number | null;
@@ -145,8 +156,8 @@ interface AwaitedRow {
   run_key: string;
   batch: number;
   /**
-   * Start of the wait, in milliseconds since the Unix epoch. The lease clock is not used, because a
-   * wait may last for days and machines may restart.
+   * Start of the wait, in milliseconds since the Unix epoch. This is not the time of the lease
+   * clock, because the wait may last for days, and restarts of a machine reset that clock.
    */
   since: number;
 }
@@ -155,7 +166,7 @@ interface RewardRow {
   run: number;
   run_key: string;
   batch: number;
-  /** Reward; null if the wait for the reward was ended. */
+  /** Reward. Null if the wait ended without a reward. */
   value: number | null;
   checksum: number;
 }
@@ -182,7 +193,7 @@ export interface UseRow {
 export interface WeightsRow {
   run: number;
   version: number;
-  /** -2 for the weights of the final evaluation, otherwise -1. */
+  /** -2 for the weights of the final evaluation, and -1 for all others. */
   boundary: number;
   explored_up_to: number;
   location: string;

@@ -1,4 +1,4 @@
-/** Batches calls. Calls that arrive during another call are combined into the next call. */
+/** Batches calls: calls that arrive while another call is in progress are combined into one. */
 
 interface Call<T, R> {
   readonly item: T;
@@ -7,10 +7,11 @@ interface Call<T, R> {
 }
 
 /**
- * Returns a function that handles its item together with the items of concurrent calls. If the
- * items fail together, each item is handled separately, so that an error only affects its own call.
- * @param work handles all items or none, and returns one result per item
- * @param most maximum number of items that are handled together
+ * Returns a function that passes its item to `work`, together with the items of concurrent calls.
+ * If `work` fails for several items, it is called again for each item separately, so that an error
+ * affects only the call that caused it.
+ * @param work handles either all items or none, and returns one result per item
+ * @param most maximum number of items that are passed to `work` together
  */
 export function batchCalls<T, R>(
   work: (items: readonly T[]) => Promise<readonly R[]>,

@@ -1,4 +1,7 @@
-/** Determines when a batch is complete, and its position in the order of complete batches. */
+/**
+ * Determines when a batch is complete, and assigns complete batches their position in the order of
+ * completion.
+ */
 import type { Connection, RunContext } from './context.js';
 
 export interface BatchCounts {
@@ -7,8 +10,8 @@ export interface BatchCounts {
 }
 
 /**
- * Adds `by.open` to the number of tasks that a batch waits for, and completes the batch if the
- * number is 0.
+ * Adds `by.open`, which is negative, to the number of tasks that a batch waits for. If the number
+ * becomes 0, completes the batch.
  */
 export async function countDown(
   context: RunContext,
@@ -26,9 +29,9 @@ export async function countDown(
 }
 
 /**
- * Assigns a batch its position in the order of complete batches, if the batch waits for no task.
- * Locks the counter of the training run until the transaction ends, so that positions become
- * visible in order.
+ * Completes a batch if it waits for no more tasks, by assigning it the next position in the order
+ * of completion. Locks the counter of the training run until the transaction ends, so that other
+ * processes see the positions in ascending order.
  */
 export async function completeIfDone(
   { run }: RunContext,

@@ -1,6 +1,6 @@
 /**
- * Checks that counts and plans match the rows that they are derived from. A mismatch means that
- * another program has changed the store.
+ * Checks that stored counts and checksums match the rows from which they were computed. A mismatch
+ * means that another program has changed the store.
  */
 import type { BufferError } from '@trinity-rft/core';
 import { sql } from 'kysely';
@@ -15,7 +15,8 @@ type PlannedTask = Pick<TaskTableRow, 'task' | 'taskset' | 'row_number'>;
 export const planColumns = ['id', 'name', 'step', 'is_eval', 'version', 'checksum'] as const;
 
 /**
- * Returns the checksum of the properties of a batch that never change, and of its tasks.
+ * Returns the checksum of a batch's plan: the properties of the batch that never change, and its
+ * tasks.
  * @param tasks the batch's tasks in ascending order of `task`
  */
 export const planChecksum = (batch: Plan, tasks: readonly PlannedTask[]): number =>

@@ -1,6 +1,6 @@
 /**
- * Context that the parts of a run store share: the database, the training run, and the check of a
- * worker.
+ * Context that the modules of a run store share: the database, the training run, and the check that
+ * a worker's membership is still valid.
  */
 import { BufferError } from '@trinity-rft/core';
 import type { Agreement, MemberRole, Membership } from '@trinity-rft/core/store';
@@ -43,8 +43,8 @@ export async function assertMember(
 }
 
 /**
- * Calls `work` in a transaction of `member`.
- * @param what verb phrase that error messages contain, such as "lease tasks"
+ * Calls `work` in a transaction, after checking that the membership of `member` is valid.
+ * @param what verb phrase used in error messages, such as "lease tasks"
  * @throws BufferError as {@link assertMember}
  */
 export const writeAs = <T>(
@@ -75,20 +75,25 @@ export const isAlive = ({ database, leaseMs }: RunContext): RawBuilder<boolean> 
   sql<boolean>`(epoch > 0 AND abs(${database.now()} - beat_at) < ${leaseMs})`;
 
 /**
- * Makes a query lock the rows that it reads until the transaction ends. Does nothing in SQLite,
- * which has only one writer.
+ * Adds a clause to a query so that the rows it reads are locked until the transaction ends. Does
+ * nothing in SQLite, which has only one writer at a time.
  */
 export const locked = <DB, TB extends keyof DB, O>(
   { database }: RunContext,
   query: SelectQueryBuilder<DB, TB, O>,
 ): SelectQueryBuilder<DB, TB, O> => (database.kind === 'postgres' ? query.forUpdate() : query);
 
-/** Splits rows into chunks, one per statement, because databases limit the number of parameters. */
+/**
+ * Splits rows into chunks that fit into one statement each, because databases limit the number of
+ * parameters.
+ */
 export function* chunksOf<T>(rows: readonly T[], size = 1000): Generator<readonly T[]> {
   for (let start = 0; start < rows.length; start += size) yield rows.slice(start, start + size);
 }
 
-/** Identity of the training run that a process expects under a name. */
+/**
+ * Identity that the training run of a given name must have, according to a process that opens it.
+ */
 export interface RunClaim {
   readonly role: MemberRole;
   /** Id that is stored in the training run's folder. */
@@ -96,7 +101,10 @@ export interface RunClaim {
   readonly host: string;
   /** Absolute path of the training run's folder. */
   readonly folder: string;
-  /** Absolute path of the store's file, or URL of the store. Different for a copy of the store. */
+  /**
+   * Absolute path of the store's file, or URL of the store. A copy of the store has a different
+   * value.
+   */
   readonly place: string;
   readonly settings: Agreement;
   /** True if the folder contains steps of the training run. */
@@ -104,8 +112,8 @@ export interface RunClaim {
   /** Returns true if `folder` on this machine contains the training run `id`. */
   readonly isAt: (folder: string, id: string) => boolean;
   /**
-   * True to rename an earlier training run of the same name. If false, such a training run makes
-   * the claim fail.
+   * True to set aside another training run that already has the name, by renaming it. If false, the
+   * claim fails in this case.
    * @default false
    */
   readonly startsOver?: boolean;

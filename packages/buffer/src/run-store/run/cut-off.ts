@@ -1,4 +1,4 @@
-/** Cuts off explore steps that do not wait for all of their tasks. */
+/** Cuts off explore steps, so that they no longer wait for their unfinished tasks. */
 import type { RunStore } from '@trinity-rft/core/store';
 import { sql } from 'kysely';
 import { taskState } from '../database/tables.js';

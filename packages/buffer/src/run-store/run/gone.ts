@@ -1,4 +1,4 @@
-/** Reads the counts of experiences whose rows have been deleted. */
+/** Reads the numbers of experiences that have been deleted. */
 import { locked, type Connection, type RunContext } from './context.js';
 
 export interface Gone {

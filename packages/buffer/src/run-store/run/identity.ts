@@ -1,6 +1,6 @@
 /**
- * Checks the identity of a training run in a shared store. It must be the same in the store and in
- * the training run's folder.
+ * Checks the identity of a training run in a shared store. The store and the training run's folder
+ * must contain the same identity.
  */
 import { ConfigError } from '@trinity-rft/core';
 import type { Agreement, MemberInfo } from '@trinity-rft/core/store';
@@ -19,8 +19,9 @@ interface Row {
 }
 
 /**
- * Checks a claim. A training run without an identity, or without planned steps and live workers,
- * adopts the identity of the claim. If steps are planned, only a trainer's claim is adopted.
+ * Checks whether a claim is for the training run in the store. If the training run has no identity
+ * yet, or has neither planned steps nor live workers, the claim's identity is stored. If steps are
+ * planned, this applies only to a trainer's claim.
  * @throws ConfigError if the name belongs to another training run
  */
 export async function admit(
@@ -45,9 +46,8 @@ export async function admit(
 }
 
 /**
- * Returns the settings that every new process of the training run must use, even if none of its
- * earlier processes is alive. Returns undefined if no step has been planned yet, or if the training
- * run has no identity.
+ * Returns the settings that a new process of the training run must have even if no other process is
+ * alive. Returns undefined if no step has been planned yet, or if the training run has no identity.
  */
 export async function settingsOfRun(
   context: RunContext,
@@ -58,8 +58,8 @@ export async function settingsOfRun(
 }
 
 /**
- * Records the folder and settings of a trainer. Records the folder and settings of an explorer only
- * if no trainer has recorded its own and no step is planned.
+ * Stores the identity of a worker's claim (its folder and settings). For an explorer, does so only
+ * if no trainer has stored its identity and no step is planned.
  */
 export async function confirm(
   context: RunContext,
@@ -129,9 +129,9 @@ function mismatch(name: string, known: Identity, claim: RunClaim): string | unde
 }
 
 /**
- * Returns a problem if a store of an earlier version, which has no identity, contains steps of
- * another training run. This is the case if train steps are stored but the trainer's folder
- * contains none.
+ * Returns a problem if a store without an identity, which an earlier version created, contains
+ * steps of another training run. This is so if train steps are stored in it, but the trainer's
+ * folder contains none.
  */
 async function stepsOfOtherRun(
   { run }: RunContext,
@@ -158,7 +158,7 @@ function differences(known: Agreement, own: Agreement): string {
   return values.length === 0 ? '' : ` The settings differ too: ${values.join('; ')}.`;
 }
 
-/** Returns the keys whose values differ. */
+/** Returns the keys for which the two agreements have different values. */
 export const differing = (one: Agreement, other: Agreement): readonly string[] =>
   [...new Set([...Object.keys(one), ...Object.keys(other)])].filter(
     (key) => one[key] !== other[key],
@@ -182,8 +182,9 @@ interface Refused {
 }
 
 /**
- * Sets the earlier training run aside for `--new-run`: renames it, and keeps its rows. Refuses the
- * claim if that option is not given, if the claim's folder contains steps, or if a worker is alive.
+ * Renames the earlier training run, keeping its rows, if the claim has the option `--new-run`.
+ * Refuses the claim without this option, and also if the claim's folder contains steps or a worker
+ * is alive.
  */
 async function setAsideOr(
   { run }: RunContext,

@@ -7,8 +7,8 @@ import { fencedError, isAlive, writeAs, type Connection, type RunContext } from 
 export function leases(context: RunContext): Pick<RunStore, 'leaseTasks' | 'releaseTask'> {
   const { database } = context;
   /**
-   * Number of each membership's calls that leased tasks, by the epoch of the membership. Calls that
-   * got no task are not counted.
+   * Number of calls by which each membership has leased tasks, keyed by the membership's epoch.
+   * Calls that got no task are not counted.
    */
   const answered = new Map<number, number>();
   return {
@@ -37,21 +37,20 @@ export function leases(context: RunContext): Pick<RunStore, 'leaseTasks' | 'rele
   };
 }
 
-/** Returns a query for the id of the batch with this name. */
 const batchId = ({ run }: RunContext, db: Connection, name: string) =>
   db.selectFrom('batch').select('id').where('run', '=', run).where('name', '=', name);
 
 interface Lease {
   readonly member: Membership;
-  /** Number of earlier calls of this membership that leased tasks. */
+  /** Index of the call: the number of earlier calls by which this membership leased tasks. */
   readonly call: number;
 }
 
 type Take = Lease & Parameters<RunStore['leaseTasks']>[1];
 
 /**
- * Leases tasks. A call may arrive several times or late. A repeated call returns the same tasks
- * again.
+ * Leases tasks. If the same call arrives again, for example because its response was lost, returns
+ * the same tasks again.
  */
 async function lease(
   context: RunContext,
@@ -72,8 +71,8 @@ async function lease(
 }
 
 /**
- * Returns the number of the worker's calls that have leased tasks. Locks the worker's row until the
- * transaction ends, so that copies of a call are handled one by one.
+ * Returns the number of calls by which the worker has leased tasks. Locks the worker's row until
+ * the transaction ends, so that repetitions of a call are handled one after another.
  */
 async function answeredCalls(
   { database, run }: RunContext,
@@ -91,7 +90,7 @@ async function answeredCalls(
   return row.lease_calls;
 }
 
-/** Largest integer that a column can hold. It replaces infinite limits. */
+/** Largest integer that a column can hold. Used in place of infinity. */
 const largestInteger = 2 ** 31 - 1;
 
 async function take(
@@ -195,7 +194,7 @@ export const taskColumns = ['task.batch', 'task.task', 'task.taskset', 'task.row
 
 type DescribedRow = Pick<TaskTableRow, 'batch' | 'task' | 'taskset' | 'row_number'>;
 
-/** Converts rows to tasks, oldest first. Keeps further columns. */
+/** Converts database rows to tasks, oldest first. Additional columns are kept. */
 export async function describe<R extends DescribedRow>(
   { run }: RunContext,
   db: Connection,

@@ -1,4 +1,4 @@
-/** Membership in a training run: joining, heartbeats, leaving. */
+/** Manages the membership of workers in a training run: joins, heartbeats and leaving. */
 import { randomUUID } from 'node:crypto';
 import { BufferError } from '@trinity-rft/core';
 import type {
@@ -134,8 +134,9 @@ async function assertAgrees(context: RunContext, db: Connection, info: MemberInf
 }
 
 /**
- * Compares settings with those of the training run, if no process is alive. A trainer ignores the
- * settings of an earlier trainer, because it compares its settings with those of its own folder.
+ * Compares a worker's settings with those of the training run. Not called while another worker is
+ * alive. For a trainer, settings of an earlier trainer are ignored, because a trainer compares its
+ * settings with those in its own folder.
  */
 async function assertAgreesWithRun(
   context: RunContext,
@@ -160,7 +161,7 @@ interface Difference {
   readonly own: string | undefined;
   readonly other: string | undefined;
   readonly whose: string;
-  /** Name of the worker that has or determines the other value. */
+  /** Name of the worker that uses the other value, or whose configuration determines it. */
   readonly name: string | undefined;
 }
 
@@ -175,8 +176,8 @@ function differsError(
 }
 
 /**
- * Converts the row of a join to a membership.
- * @throws BufferError if the membership of this join ended before its response arrived
+ * Converts the database row of a join to a membership.
+ * @throws BufferError if this membership ended before the response to the join arrived
  */
 function seated(info: MemberInfo, { epoch }: MemberRow): Membership {
   if (epoch > 0) return membership(info, epoch);
@@ -186,8 +187,8 @@ function seated(info: MemberInfo, { epoch }: MemberRow): Membership {
 type Rival = MemberRow & { readonly alive: boolean | number };
 
 /**
- * Returns the workers that the join would replace: those of the same name, and for a trainer all
- * trainers.
+ * Returns the workers that a join would replace: any worker of the same name, and if a trainer
+ * joins, all trainers.
  */
 const rivalsOf = (context: RunContext, db: Connection, info: MemberInfo): Promise<Rival[]> =>
   db
@@ -213,7 +214,10 @@ const find = (
     .where('name', '=', name)
     .executeTakeFirst();
 
-/** Ends a membership. Its later calls are refused, and its tasks become open. */
+/**
+ * Ends a membership. Later calls of the worker are refused, and tasks that it has leased become
+ * open.
+ */
 async function end({ run }: RunContext, db: Connection, { epoch }: MemberRow): Promise<void> {
   await db
     .updateTable('member')

@@ -3,8 +3,9 @@ import { chunksOf, type Connection, type RunContext } from './context.js';
 import { countGone, type Gone } from './gone.js';
 
 /**
- * Deletes the experiences of complete batches whose experiences train steps up to `trainStep` have
- * all consumed, and the records of these steps. Keeps the counts of the deleted experiences.
+ * Deletes experiences that are no longer needed, and the records of train steps up to `trainStep`.
+ * A batch is deleted if it is complete, and if train steps up to `trainStep` have consumed all of
+ * its experiences so that none may be used again. The numbers of deleted experiences are kept.
  */
 export async function prune(context: RunContext, db: Connection, trainStep: number): Promise<void> {
   const { run } = context;

@@ -13,7 +13,7 @@ import { countDown, type BatchCounts } from './completion.js';
 import { assertMember, chunksOf, type Connection, type RunContext } from './context.js';
 import { batchCalls } from './batch-calls.js';
 
-/** A result that an explorer reports. */
+/** The result of a task, as an explorer reports it. */
 interface Done {
   readonly member: Membership;
   readonly task: LeasedTask;
@@ -96,8 +96,9 @@ async function batchIds(
 }
 
 /**
- * Marks tasks as done that are leased to the worker or open. A task may be open again if this
- * worker sent no heartbeats, and another explorer leased the task and released it.
+ * Marks tasks as done if they are open or leased to the worker. A task of this worker may be open
+ * again: if the worker sent no heartbeats, another explorer may have leased the task and released
+ * it.
  * @returns keys of the marked tasks
  */
 async function markDone(
@@ -125,8 +126,9 @@ async function markDone(
 }
 
 /**
- * Returns the number of stored results per batch, negated so that adding it reduces the number of
- * open tasks. The batches are sorted, so that two transactions do not deadlock.
+ * Returns, for each batch, the change in its number of open tasks: minus the number of stored
+ * results. Batches are sorted, so that transactions lock them in the same order and do not
+ * deadlock.
  */
 function countsOf(stored: readonly Placed[]): readonly BatchCounts[] {
   const counts = new Map<number, BatchCounts>();

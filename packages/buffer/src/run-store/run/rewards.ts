@@ -67,7 +67,10 @@ async function rewardsIn(
   return found;
 }
 
-/** Stores the reward of a rollout. @param value null to end the wait for the reward */
+/**
+ * Stores the reward of a rollout, which ends the wait for it.
+ * @param value reward, or null to end the wait without one
+ */
 async function settle(
   context: RunContext,
   db: Connection,

@@ -23,15 +23,19 @@ export interface RunStoreOptions {
   readonly run: string;
   /** Milliseconds without a heartbeat after which a worker is considered dead. @default 15_000 */
   readonly leaseMs?: number;
-  /** Clock for waits and for the age of pending rewards. @default the system clock */
+  /**
+   * Clock by which waits time out and the age of pending rewards is computed.
+   * @default the system clock
+   */
   readonly clock?: Pick<Clock, 'now' | 'after'>;
-  /** Expected identity of the training run. @default no check of the identity */
+  /** Expected identity of the training run. @default undefined: the identity is not checked */
   readonly claim?: RunClaim;
 }
 
 /**
  * Creates the run store. Creates the training run if the database does not contain it.
- * @param close called when the store is closed. @default no-op: the database stays open
+ * @param close called when the store is closed. @default no callback, so that the database stays
+ * open
  * @throws ConfigError if the name belongs to another training run than the claim expects
  */
 export async function runStore(
@@ -83,8 +87,8 @@ async function knownRun(db: Connection, name: string): Promise<number | undefine
 }
 
 /**
- * Returns the id of the training run. Creates the training run if it does not exist, or if its
- * claim requires a new one.
+ * Returns the id of the training run. Creates the training run if it does not exist, or if the
+ * claim has set the existing one aside.
  */
 const claimedRun = (context: Omit<RunContext, 'run'>, name: string): Promise<number> =>
   context.database.write(

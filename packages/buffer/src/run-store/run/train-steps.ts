@@ -43,8 +43,8 @@ export function trainSteps(
 }
 
 /**
- * Returns true if the step is already recorded.
- * @throws BufferError if that step was recorded differently
+ * Returns true if the train step is already recorded with the same contents.
+ * @throws BufferError if the step is recorded with different contents
  */
 async function isRecorded(
   { run }: RunContext,

@@ -1,4 +1,4 @@
-/** Reads the progress of a training run at one moment. */
+/** Reads the progress of a training run from one consistent snapshot. */
 import type {
   Delivery,
   LeasedTask,
@@ -91,8 +91,8 @@ async function taskCounts({ run }: RunContext, db: Connection): Promise<RunView[
 }
 
 /**
- * Counts the tasks and train steps of the last minute. Ignores times in the future, which are from
- * before a restart of the machine.
+ * Counts the tasks and train steps of the last minute. Ignores times in the future: they were
+ * stored before a restart of the machine, which resets the clock.
  */
 async function lastMinute(
   { run, database }: RunContext,

@@ -13,10 +13,11 @@ import { assertChecksum } from '../database/checksums.js';
 import { writeAs, type Connection, type RunContext } from './context.js';
 
 /**
- * Maximum number of bytes per row. Files are split, because databases hold whole rows in memory.
+ * Maximum number of bytes per row. Larger files are split into several rows, because databases hold
+ * whole rows in memory.
  */
 const chunkBytes = 4 << 20;
-/** Values of the column `boundary`. */
+/** Value of the column `boundary` for all weights except those of the final evaluation. */
 const ordinary = -1;
 const ofFinalEvaluation = -2;
 
@@ -106,7 +107,10 @@ async function publish(
     await db.updateTable('run').set({ end_step: null }).where('id', '=', run).execute();
 }
 
-/** Deletes later versions, if the training run has ended or its final evaluation has begun. */
+/**
+ * If the training run has ended or its final evaluation has begun, deletes the weights of versions
+ * after `version`.
+ */
 async function forgetLater(
   { run }: RunContext,
   db: Connection,
@@ -129,8 +133,8 @@ async function forgetLater(
 }
 
 /**
- * Corrects the folders of later versions, which a resumed trainer publishes again. They are next to
- * the folder `path` of `version`, even after the training run's folder was moved.
+ * Corrects the paths of later versions after the training run's folder was moved. A resumed trainer
+ * publishes them again. Their folders are next to `path`, the folder of `version`.
  */
 async function moveLater(
   { run }: RunContext,

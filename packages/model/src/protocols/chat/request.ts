@@ -41,10 +41,12 @@ import { checkToolResults } from '../shared/request/tool-results.js';
 
 /** Fields of a chat completion request that are used. Other fields are ignored or rejected. */
 export interface ChatCompletionRequest extends RequestedSampling, ConstraintRequest {
-  /** Messages, including the endpoint's instructions to the model. */
+  /**
+   * Messages of the conversation. They include instructions that the endpoint adds for the model.
+   */
   readonly messages: readonly unknown[];
   readonly tools: readonly unknown[];
-  /** False for `tool_choice: "none"`. */
+  /** False for `tool_choice: "none"`, in which case the response is not parsed for tool calls. */
   readonly parseTools: boolean;
   /** Variables of the chat template. */
   readonly templateArgs?: JsonObject;
@@ -140,9 +142,9 @@ const unsupported: readonly UnsupportedField[] = [
 ];
 
 /**
- * Checks vLLM's fields that control how the prompt ends. They may only request what the endpoint
- * does anyway: the model continues a final assistant message without tool calls, and replies to any
- * other final message.
+ * Checks vLLM's fields that control how the prompt ends. They may only request the endpoint's own
+ * behaviour: the model continues a final assistant message that has no tool calls, and replies to
+ * any other final message.
  */
 function checkEnding(body: JsonObject, messages: readonly unknown[]): void {
   if (!['continue_final_message', 'add_generation_prompt'].some((field) => isPresent(body[field])))
@@ -166,8 +168,8 @@ const lower = (a: number | undefined, b: number | undefined): number | undefined
   a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 
 /**
- * Returns the names of tools. Skips tools without a valid name, which are rejected when the tools
- * are read.
+ * Returns the names of the tools. Skips tools without a valid name, because they are rejected
+ * later, when the tools are read.
  */
 function toolNames(tools: readonly unknown[]): readonly string[] {
   return tools

@@ -1,4 +1,4 @@
-/** Chat completions in OpenAI's format, complete or as chunks of a stream. */
+/** Writes chat completions in OpenAI's format, as a whole or as chunks of a stream. */
 import type { Tokenizer } from '@trinity-rft/chat';
 import type { OpenAI } from 'openai';
 import type { Generation, TurnSoFar } from '../../rollout/generate.js';
@@ -27,7 +27,10 @@ export interface ResponseContext {
   >;
 }
 
-/** Returns reasoning under both of its names, because some frameworks read only one of them. */
+/**
+ * Returns the reasoning in two fields with different names, because some frameworks read only one
+ * of them.
+ */
 const reasoningFields = ({ reasoningText }: Pick<TurnSoFar, 'reasoningText'>): object =>
   reasoningText === undefined ? {} : { reasoning: reasoningText, reasoning_content: reasoningText };
 
@@ -65,7 +68,7 @@ export function toCompletion(generation: Generation, context: ResponseContext): 
   };
 }
 
-/** The part of a choice that a client has received. */
+/** The part of a choice that has already been written to the client. */
 interface Sent {
   opened: boolean;
   text: string;
@@ -74,11 +77,11 @@ interface Sent {
 }
 
 /**
- * Creates a writer of chunks. For each choice it writes the role with the reasoning and content so
- * far, later additions to both, then the tool calls, and then the finish reason. Log-probabilities
- * and token ids are only known when the generation is finished, and are sent with the rest of the
- * content. Each tool call has a separate chunk, because some frameworks lose calls that share a
- * chunk or arrive in pieces.
+ * Creates a writer of chunks. For each choice, the first chunk contains the role and the reasoning
+ * and content so far. Further chunks contain additions to reasoning and content, then the tool
+ * calls, and last the finish reason. Log-probabilities and token ids are only known when the
+ * generation is finished, so they are sent with the rest of the content. Each tool call has a
+ * separate chunk, because some frameworks lose calls that share a chunk or arrive in pieces.
  */
 export function chunkWriter(context: ResponseContext): ChunkWriter {
   const { id, created, model, request, tokenizer } = context;

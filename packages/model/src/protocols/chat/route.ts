@@ -1,4 +1,4 @@
-/** `POST /v1/chat/completions`. */
+/** Handles `POST /v1/chat/completions`. */
 import type { Answer } from '../shared/answer/answer.js';
 import { type LiveAnswer } from '../shared/answer/live-answer.js';
 import { completedBy, completionEncodings, type CompletedCall } from '../shared/completed-call.js';

@@ -1,4 +1,4 @@
-/** Text completions in OpenAI's format, complete or as chunks of a stream. */
+/** Writes text completions in OpenAI's format, as a whole or as chunks of a stream. */
 import type { Tokenizer } from '@trinity-rft/chat';
 import type { SampledSequence } from '@trinity-rft/core/engine';
 import type { OpenAI } from 'openai';
@@ -36,7 +36,7 @@ export function toCompletion(generation: Generation, context: ResponseContext): 
 /**
  * Creates a writer of chunks. For each choice it writes the text as it grows, and then the finish
  * reason. At the end it writes the usage, if requested. Log-probabilities and token ids are only
- * known when the generation is finished, and are sent with the rest of the text.
+ * known when the generation is finished, so they are sent with the rest of the text.
  */
 export function chunkWriter(context: ResponseContext): ChunkWriter {
   const { includeUsage, logprobs, returnTokenIds } = context.request;
@@ -112,9 +112,9 @@ function choices(generation: Generation, context: ResponseContext): Choice[] {
 }
 
 /**
- * Converts log-probabilities to the format of the API. Offsets are in UTF-16 code units. The
- * offsets of a stop token, and of tokens after a stop string, are beyond the end of the text. The
- * alternatives of a token include the token itself.
+ * Converts log-probabilities to the format of the API. Offsets are in UTF-16 code units. Stop
+ * tokens, and tokens after a stop string, are not part of the text, so their offsets are beyond its
+ * end. The alternatives of a token include the token itself.
  */
 function toLogprobs(
   {

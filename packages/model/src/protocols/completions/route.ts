@@ -1,6 +1,6 @@
 /**
- * `POST /v1/completions`: continues a prompt without applying the chat template. Each call is a
- * separate experience, not a turn of a conversation.
+ * Handles `POST /v1/completions`, which continues a prompt without applying the chat template. Each
+ * call is a separate experience, not a turn of a conversation.
  */
 import type { Answer } from '../shared/answer/answer.js';
 import { type LiveAnswer } from '../shared/answer/live-answer.js';

@@ -4,8 +4,8 @@ import { isObject, isPresent, list, type JsonObject } from '../shared/request/fi
 import { openReasoning } from '../shared/sealed-reasoning.js';
 
 /**
- * Converts the system prompt and the messages of a request.
- * @throws ModelError 400 naming the message and block
+ * Converts the system prompt and the messages of a request to chat messages.
+ * @throws ModelError 400 naming the message and the content block
  */
 export function toChatMessages(body: JsonObject): readonly JsonObject[] {
   const system = isPresent(body['system'])
@@ -45,7 +45,10 @@ function blocksOf(content: unknown, path: string): readonly Block[] {
   });
 }
 
-/** Converts a user message. Tool results become separate messages before the text. */
+/**
+ * Converts a user message. Each tool result becomes a separate message before the message with the
+ * text.
+ */
 function userMessages(blocks: readonly Block[]): readonly JsonObject[] {
   const results: JsonObject[] = [];
   const texts: string[] = [];

@@ -1,4 +1,4 @@
-/** Errors in Anthropic's format. */
+/** Writes errors in Anthropic's format. */
 import { errorBody as openAIBody, errorResponse as openAIResponse } from '@trinity-rft/http-server';
 
 export interface ErrorBody {
@@ -11,7 +11,10 @@ export function errorBody(error: unknown): ErrorBody {
   return { type: 'error', error: { type: types[type] ?? type, message } };
 }
 
-/** Anthropic's error types, keyed by OpenAI's. Contains only the types whose names differ. */
+/**
+ * Anthropic's error types, keyed by the corresponding OpenAI types. Types with the same name in
+ * both APIs are omitted.
+ */
 const types: Readonly<Record<string, string>> = { server_error: 'api_error' };
 
 /**

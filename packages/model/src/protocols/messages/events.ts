@@ -114,7 +114,7 @@ const signature = (index: number, thinking: string): Step => ({
 
 const stop = (index: number): Step => ({ type: 'content_block_stop', index });
 
-/** Returns the events for an error after the stream has begun. */
+/** Returns the events to send for an error that occurs after the stream has begun. */
 export const failureEvents = (error: unknown): readonly ServerEvent[] => [
   { event: 'error', data: errorBody(error) },
 ];

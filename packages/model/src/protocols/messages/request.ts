@@ -36,7 +36,8 @@ import { toChatMessages } from './conversation.js';
 /** Fields of a request that are used. */
 export interface MessagesRequest extends RequestedSampling, ConstraintRequest {
   /**
-   * Messages in the format of chat completions, including the endpoint's instructions to the model.
+   * Messages in the format of chat completions. They include instructions that the endpoint adds
+   * for the model.
    */
   readonly messages: readonly unknown[];
   /** Tools in the format of chat completions. */
@@ -140,7 +141,7 @@ function readChoice(
 }
 
 /**
- * Returns the variables of the chat template. Token budgets for thinking are not enforced.
+ * Returns the variables of the chat template. Token budgets for thinking have no effect.
  * `max_tokens` limits thinking and response together.
  */
 function templateArgs(body: JsonObject, output: JsonObject): JsonObject | undefined {

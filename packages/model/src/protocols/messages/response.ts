@@ -50,8 +50,8 @@ export const newMessage = ({ id, model }: MessageHead): MessageBody => ({
 });
 
 /**
- * Converts a generation to a message. The content is in the order of generation: thinking, text,
- * tool calls.
+ * Converts a generation to a message. Thinking, text and tool calls are in the order in which the
+ * model generated them.
  */
 export function toMessage({ promptIds, choices }: Generation, head: MessageHead): MessageBody {
   const { response, sequence } = choices[0]!; // This API has no `n`, so there is one choice.
@@ -94,8 +94,8 @@ const toolBlock = ({ id, function: { name, arguments: args } }: ToolCall): Block
 });
 
 /**
- * Parses the arguments of a tool call. Our tool call parsers accept only JSON objects, but an
- * external model may write other text, which becomes an empty object.
+ * Parses the arguments of a tool call. If they are not a JSON object, returns an empty object. Tool
+ * call parsers accept only JSON objects, but an external model may return other text.
  */
 function objectIn(args: string): JsonObject {
   const value = tryJson(args);

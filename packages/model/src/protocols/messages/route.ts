@@ -1,4 +1,4 @@
-/** `POST /v1/messages`: Anthropic's Messages API. */
+/** Handles `POST /v1/messages` of Anthropic's Messages API. */
 import type { Answer } from '../shared/answer/answer.js';
 import { jsonEncoding, sseEncoding, type AnswerEncoding } from '../shared/answer/encodings.js';
 import type { LiveAnswer } from '../shared/answer/live-answer.js';
@@ -43,7 +43,7 @@ export async function messages(
   );
 }
 
-/** `POST /v1/messages/count_tokens`: counts the tokens of a request's prompt. */
+/** Handles `POST /v1/messages/count_tokens`, which counts the tokens of a request's prompt. */
 export async function countTokens(
   request: Request,
   context: RouteContext,

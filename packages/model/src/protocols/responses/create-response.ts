@@ -1,4 +1,4 @@
-/** `POST /v1/responses`. */
+/** Handles `POST /v1/responses`. */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import type { Answer } from '../shared/answer/answer.js';
 import { jsonEncoding, sseEncoding, type AnswerEncoding } from '../shared/answer/encodings.js';
@@ -27,11 +27,10 @@ import {
 } from './response-store.js';
 import { newResponse, toResponse } from './response.js';
 
-/** A request, and the stored items that it refers to. */
 interface ResolvedRequest {
   readonly parsed: ResponsesRequest;
   readonly previous: StoredResponse | undefined;
-  /** Conversation up to and including the previous response. */
+  /** Items of the conversation up to and including the previous response, oldest first. */
   readonly before: readonly Item[];
   readonly input: readonly Item[];
 }
@@ -43,10 +42,7 @@ interface Created extends FinishedResponse {
 const json = jsonEncoding<Created, ResponseHead>(({ body }) => body);
 const sse = sseAfter(-1);
 
-/**
- * Creates a stream encoding with only the events whose sequence number is greater than
- * `sequenceNumber`.
- */
+/** Creates an encoding as a stream of events that omits the events up to `sequenceNumber`. */
 export function sseAfter(sequenceNumber: number): AnswerEncoding<Created, ResponseHead> {
   return sseEncoding<Created, ResponseHead>({
     headOf,
@@ -100,7 +96,7 @@ function findPrevious(
   );
 }
 
-/** Samples a response, and stores it before the client receives its end. */
+/** Samples a response, and stores it before the end of the response is sent to the client. */
 async function create(
   { parsed, previous, before, input }: ResolvedRequest,
   context: ResponsesContext,

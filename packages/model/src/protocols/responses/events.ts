@@ -16,7 +16,7 @@ type Event = OpenAI.Responses.ResponseStreamEvent;
 type Unnumbered<E> = E extends unknown ? Omit<E, 'sequence_number'> : never;
 type Step = Unnumbered<Event>;
 type CallItem = OpenAI.Responses.ResponseFunctionToolCall;
-/** Items whose text is streamed. */
+/** Output items whose text is streamed: all except tool calls. */
 type TextItem = Exclude<OutputItem, CallItem>;
 
 /** Fields of a response that are known before its first token. */
@@ -25,13 +25,16 @@ export interface ResponseHead {
   readonly response: ResponseBody;
   /** True if reasoning items have `encrypted_content`. */
   readonly sealReasoning: boolean;
-  /** Ends of the deltas so far. The list grows during the generation. */
+  /**
+   * For each text delta so far, the position at which it ended. The list grows during the
+   * generation.
+   */
   readonly deltaEnds: readonly DeltaEnd[];
 }
 
 /**
- * Lengths of the reasoning and response texts after a delta. All streams of a response split these
- * texts at the same positions, so that an event has the same sequence number in each stream.
+ * Lengths that the reasoning and response texts have after a delta. All streams of a response split
+ * the texts at the same positions, so that an event has the same sequence number in each stream.
  */
 export interface DeltaEnd {
   readonly reasoning: number;
@@ -69,8 +72,8 @@ interface Place {
 }
 
 /**
- * Creates a writer of stream events. Reasoning and text are sent as deltas. Tool calls are sent
- * complete, at the end of the response.
+ * Creates a writer of stream events. Reasoning and text are sent as deltas. Tool calls are sent at
+ * the end of the response, each as a whole.
  */
 export function eventWriter({
   response,
@@ -120,7 +123,7 @@ export function eventWriter({
       ...(hasText ? grow(message) : []),
     ];
   };
-  /** Returns the steps for the deltas that were added since the last call. */
+  /** Returns the stream events for the deltas that were added since the last call. */
   const newDeltas = (reasoningText: string, responseText: string): readonly Step[] => {
     const known = deltaEnds.slice(ends);
     ends = deltaEnds.length;
@@ -153,8 +156,9 @@ export function eventWriter({
 }
 
 /**
- * Sets absent `completed_at` and `usage` to null. Casts the type, because the openai package's type
- * requires `output_text`, which the package's client adds itself.
+ * Returns the response with `completed_at` and `usage` set to null if they are absent. The cast is
+ * needed because the type in the openai package requires `output_text`, which the package's client
+ * adds itself.
  */
 const asWire = (response: ResponseBody): OpenAI.Responses.Response =>
   ({ completed_at: null, usage: null, ...response }) as unknown as OpenAI.Responses.Response;
@@ -185,7 +189,7 @@ function opening(item: TextItem, place: Place): readonly Step[] {
   ];
 }
 
-/** Returns the item without its content. */
+/** Returns a copy of an item without its content, for the event that announces the item. */
 function emptied(item: OutputItem): OutputItem {
   const status = 'in_progress' as const;
   if (item.type === 'message') return { ...item, status, content: [] };
@@ -259,8 +263,9 @@ function callSteps(item: CallItem, place: Place): readonly Step[] {
 }
 
 /**
- * Returns the events for an error after the stream has begun. The events contain the error in both
- * formats that clients read: fields at the top level, and the same fields under `error`.
+ * Returns the events to send for an error that occurs after the stream has begun. The event
+ * contains the error twice, because clients read one of two formats: fields at the top level, or
+ * the same fields under `error`.
  */
 export function failureEvents(error: unknown): readonly ServerEvent[] {
   const body = errorBody(error);

@@ -7,8 +7,8 @@ import type { Item } from './items.js';
 import type { ResponsesRequest } from './request.js';
 
 /**
- * Returns the request that generates the response to a conversation. The instructions of this
- * request come first. Instructions of earlier requests are not used again.
+ * Returns the request that generates the response to a conversation. Its messages begin with the
+ * instructions of the current request. Instructions of earlier requests are not repeated.
  */
 export function generateRequest(
   parsed: ResponsesRequest,
@@ -50,7 +50,7 @@ export function generateRequest(
   };
 }
 
-/** Names of fields in the Responses API, keyed by their names in this package. */
+/** Field names in the Responses API, keyed by the names that this package uses in errors. */
 export const fieldNames: Readonly<Record<string, string>> = {
   messages: 'input',
   maxTokens: 'max_output_tokens',

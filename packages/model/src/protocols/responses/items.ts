@@ -5,7 +5,7 @@ import { ModelError } from '@trinity-rft/core';
 import { isObject, isPresent, type JsonObject } from '../shared/request/fields.js';
 import { openReasoning } from '../shared/sealed-reasoning.js';
 
-/** An item after its references were resolved. */
+/** An input or output item. References to stored items have been replaced with these items. */
 export interface Item {
   /** JSON of the item as it was sent or received. */
   readonly wire: JsonObject;
@@ -14,11 +14,12 @@ export interface Item {
   readonly callIndex?: number;
 }
 
-/** Finds a stored item of this rollout. Returns undefined for an unknown id. */
+/** Returns a stored item of this rollout, or undefined if the id is unknown. */
 export type FindItem = (id: string) => Item | undefined;
 
 /**
- * Reads a string as one user message, and replaces references with the items that they refer to.
+ * Converts the input of a request to items. A string becomes one user message, and a reference is
+ * replaced with the item that it names.
  * @throws ModelError 400 naming the item, for unsupported types of items or content and for unknown
  * ids
  */
@@ -28,7 +29,7 @@ export function readInput(input: string | readonly unknown[], find: FindItem): r
   return input.map((item, i) => readItem(item, `input[${i}]`, find));
 }
 
-/** Reads the model's output as items, so that later requests can refer to them. */
+/** Converts the model's output to items, so that later requests can refer to them. */
 export function readOutputItems(output: readonly object[], callIndex: number): readonly Item[] {
   return output.map((item, i) => ({
     ...readItem(item, `output[${i}]`, () => undefined),
@@ -54,7 +55,7 @@ function readItem(value: unknown, path: string, find: FindItem): Item {
   return { wire: { ...value, type }, message: read(value, path, find) };
 }
 
-/** Infers the type of an item, because some clients omit it. */
+/** Infers the type of an item that has no `type` field, because some clients omit it. */
 const impliedType = (value: JsonObject): string | undefined =>
   isPresent(value['role'])
     ? 'message'
@@ -107,8 +108,8 @@ function readOutput(item: JsonObject, path: string): NormalMessage {
 }
 
 /**
- * Reads the text of a reasoning item. Clients may send its content, its summary, its encrypted
- * content, or only its id.
+ * Reads the text of a reasoning item. Depending on the client, the item has the text as content, as
+ * a summary or as encrypted content, or has only an id.
  */
 function readReasoning(item: JsonObject, path: string, find: FindItem): NormalMessage {
   const sealed = isPresent(item['encrypted_content'])
@@ -146,7 +147,10 @@ function string(item: JsonObject, key: string, path: string): string {
   );
 }
 
-/** Normalizes a message by the rules for chat completions. Only the paths in errors differ. */
+/**
+ * Normalizes a message by the rules for chat completions. Error messages contain paths of the
+ * Responses API.
+ */
 function normalize(message: JsonObject, path: string, contentField = 'content'): NormalMessage {
   try {
     return normalizeMessages([message])[0]!;
@@ -165,9 +169,9 @@ function normalize(message: JsonObject, path: string, contentField = 'content'):
 }
 
 /**
- * Rejects items that OpenAI's servers also reject: an output without an earlier call, and a
- * repeated call within one turn. Calls are repeated if a client sends items of the previous
- * response again. Ids may be reused in later turns.
+ * Rejects items that OpenAI's servers also reject: an output without an earlier call, and a call
+ * that is repeated within one turn. Repetitions occur if a client refers to the previous response
+ * and also sends its items again. Ids may be reused in later turns.
  * @throws ModelError 400 naming the item
  */
 export function checkCalls(before: readonly Item[], input: readonly Item[]): void {

@@ -40,14 +40,20 @@ import {
 
 /** Fields of a request that are used. Other fields are ignored or rejected. */
 export interface ResponsesRequest extends RequestedSampling, ConstraintRequest {
-  /** Input items as the client sent them; `readInput` reads them later. */
+  /**
+   * Input items as the client sent them. `readInput` converts them later, because it needs the
+   * stored items.
+   */
   readonly input: string | readonly unknown[];
   readonly instructions?: string;
   readonly previousResponseId?: string;
   /** Tools in the format of chat completions. */
   readonly tools: readonly unknown[];
   readonly toolChoice: ToolChoice;
-  /** True if the model can call tools that `tool_choice` does not allow. */
+  /**
+   * True if the model can call tools that `tool_choice` forbids, because the restriction is
+   * ignored.
+   */
   readonly widensTools: boolean;
   /** True if parallel tool calls are not allowed. */
   readonly oneCall: boolean;
@@ -57,11 +63,11 @@ export interface ResponsesRequest extends RequestedSampling, ConstraintRequest {
   /** Number of alternatives per token; undefined if no log-probabilities are requested. */
   readonly topLogprobs?: number;
   readonly stream: boolean;
-  /** True if later requests can refer to the response. */
+  /** True to store the response, so that later requests can refer to it. */
   readonly store: boolean;
   /** True if reasoning items have `encrypted_content`. */
   readonly sealReasoning: boolean;
-  /** Value of `text.format`, if it requires JSON. */
+  /** JSON format that the response must have, from `text.format`. Absent if any text is allowed. */
   readonly format?: ResponseFormat;
   /** The request as the client sent it. */
   readonly body: JsonObject;
@@ -153,7 +159,7 @@ const unsupported: readonly UnsupportedField[] = [
 ];
 
 /**
- * Reads the input.
+ * Reads the field `input`.
  * @param continues true if there is a previous response, so that the input may be absent
  */
 function readInputField(body: JsonObject, continues: boolean): string | readonly unknown[] {
@@ -170,7 +176,7 @@ function readInputField(body: JsonObject, continues: boolean): string | readonly
 
 /**
  * Converts a tool from the flat format of the Responses API to the nested format of chat
- * completions, in the client's key order.
+ * completions. Keys keep the client's order.
  */
 function readTool(tool: unknown, i: number): FunctionTool {
   if (!isObject(tool)) throw invalidRequest(`tools[${i}]`, `is ${quote(tool)}`, 'a tool');
@@ -188,10 +194,10 @@ function readTool(tool: unknown, i: number): FunctionTool {
 }
 
 /**
- * Reads `tool_choice`. With `allowed_tools` the model still sees all tools, because prompts must
- * not differ between turns. The list is therefore honoured only if it contains all tools, or a
- * single tool that must be called. Other lists are rejected with `strictFields`, and otherwise
- * ignored.
+ * Reads `tool_choice`. A choice of type `allowed_tools` does not remove other tools from the
+ * prompt, because prompts must not differ between turns. Its list of tools is therefore followed
+ * only if it contains all tools, or a single tool that must be called. Any other list is rejected
+ * with `strictFields`, and ignored without it.
  */
 function readChoice(
   value: unknown,
@@ -216,7 +222,6 @@ function readChoice(
   return { toolChoice: mode, widensTools: notAllowed.length > 0 };
 }
 
-/** Reads the names of the tools that a choice allows. */
 function readAllowed(value: unknown, names: readonly string[]): ReadonlySet<string> {
   if (!Array.isArray(value))
     throw invalidRequest('tool_choice.tools', `is ${quote(value)}`, 'a list of functions');
@@ -234,7 +239,7 @@ function readAllowed(value: unknown, names: readonly string[]): ReadonlySet<stri
 }
 
 /**
- * Reads `include`.
+ * Returns the values of `include`.
  * @throws ModelError 400 with `strictFields`, for a value that OpenAI's API does not have
  */
 function readInclude(

@@ -6,9 +6,9 @@ import type { Item } from './items.js';
 export interface StoredResponse extends FinishedResponse {
   /** Index of the recorded call that produced the response. */
   readonly callIndex: number;
-  /** Response that this response continues. */
+  /** Response whose conversation this response continues. */
   readonly previous?: StoredResponse;
-  /** Items of the request. */
+  /** Input items of the request that led to this response. */
   readonly input: readonly Item[];
   readonly output: readonly Item[];
 }
@@ -19,8 +19,8 @@ export interface ResponseStore {
   get(id: string): StoredResponse | undefined;
   item(id: string): Item | undefined;
   /**
-   * Deletes a response. Returns false for an unknown id. Later responses keep their link to the
-   * deleted response.
+   * Deletes a response. Returns false for an unknown id. Responses that continue the deleted
+   * response keep their link to it.
    */
   delete(id: string): boolean;
 }
@@ -29,7 +29,10 @@ export interface ResponsesContext extends RouteContext {
   readonly responses: ResponseStore;
 }
 
-/** Successive responses and their items, keyed by id. */
+/**
+ * A group of consecutive responses that are dropped together, with their items. Both are keyed by
+ * id.
+ */
 interface Generation {
   readonly responses: Map<string, StoredResponse>;
   readonly items: Map<string, Item>;
@@ -37,8 +40,8 @@ interface Generation {
 
 /**
  * Creates a store.
- * @param kept number of latest responses that are always kept; responses older than the latest 2 ×
- * `kept` are dropped
+ * @param kept number of latest responses that are never dropped. Older ones are dropped in groups,
+ * so that at most 2 × `kept` responses are stored
  */
 export function createResponseStore(kept = Infinity): ResponseStore {
   let generations: readonly Generation[] = [newGeneration()];
@@ -68,8 +71,8 @@ export function createResponseStore(kept = Infinity): ResponseStore {
 const newGeneration = (): Generation => ({ responses: new Map(), items: new Map() });
 
 /**
- * Returns the entry of the oldest generation that has one: an output item is stored before the
- * copies of it that later requests contain.
+ * Returns the entry of the oldest generation that has one. The oldest is the original: an output
+ * item is stored before later requests repeat it.
  */
 function inFirst<T>(
   generations: readonly Generation[],
@@ -85,7 +88,7 @@ function inFirst<T>(
 const idOf = ({ wire }: Item): string | undefined =>
   typeof wire['id'] === 'string' ? wire['id'] : undefined;
 
-/** Returns all items up to and including those of `response`, oldest first. */
+/** Returns the items of the conversation that ends with `response`, oldest first. */
 export function conversationOf(response: StoredResponse | undefined): readonly Item[] {
   const parts: (readonly Item[])[] = [];
   for (let at = response; at; at = at.previous) parts.push(at.output, at.input);

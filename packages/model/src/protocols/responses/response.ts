@@ -1,4 +1,4 @@
-/** Responses in OpenAI's format. */
+/** Writes responses in the format of OpenAI's Responses API. */
 import type { Tokenizer } from '@trinity-rft/chat';
 import type { ChatResponse } from '@trinity-rft/core';
 import type { SampledSequence } from '@trinity-rft/core/engine';
@@ -19,7 +19,7 @@ export type OutputItem =
   | OpenAI.Responses.ResponseOutputMessage
   | OpenAI.Responses.ResponseFunctionToolCall;
 
-/** Data that are known before the first token. */
+/** Data about a response that are known before its first token. */
 export interface ResponseStart {
   /** Id, which begins with `resp`. Ids of items are derived from this id. */
   readonly id: string;
@@ -35,8 +35,8 @@ interface ResponseContext extends ResponseStart {
 }
 
 /**
- * Returns the id of an item of a response. It is the response's id, with the item's prefix (`rs`,
- * `msg` or `fc`) instead of `resp`.
+ * Returns the id of an item of a response. It is the response's id, in which the item's prefix
+ * (`rs`, `msg` or `fc`) replaces `resp`.
  */
 export const itemIdOf = (responseId: string, prefix: string, suffix = ''): string =>
   `${responseId.replace(/^resp/, prefix)}${suffix}`;
@@ -61,8 +61,8 @@ export function newResponse({ id, created, model, request }: ResponseStart): Res
 }
 
 /**
- * Creates a finished response. Its output is in the order of generation: reasoning, text, tool
- * calls.
+ * Creates a finished response. Reasoning, text and tool calls are in the order in which the model
+ * generated them.
  */
 export function toResponse(
   { choices, promptIds }: Generation,
@@ -134,7 +134,7 @@ type Logprob = OpenAI.Responses.ResponseOutputText.Logprob;
 
 /**
  * Returns the log-probabilities of all sampled tokens, including reasoning and tool calls, as in
- * chat completions. Returns none if they were not requested.
+ * chat completions. Returns an empty list if they were not requested.
  */
 function textLogprobs(
   sequence: SampledSequence,
@@ -159,8 +159,8 @@ export const messageItem = (
 });
 
 /**
- * Creates an item with the reasoning as content and as summary, because some clients read only one
- * of them.
+ * Creates an item that contains the reasoning both as content and as summary, because some clients
+ * read only one of them.
  */
 export function reasoningItem(
   id: string,

@@ -5,7 +5,7 @@ import { lastSegment, type Route } from '../shared/route.js';
 import { createResponse, sseAfter } from './create-response.js';
 import type { ResponsesContext } from './response-store.js';
 
-/** HTTP method, end of the path, and handler of each route. */
+/** The routes: HTTP method, pattern for the end of the path, and handler. */
 export const responseRoutes: readonly (readonly [
   method: string,
   path: string,
@@ -16,7 +16,10 @@ export const responseRoutes: readonly (readonly [
   ['DELETE', '/v1/responses/*', remove],
 ];
 
-/** Returns a stored response. A client can request its stream again, starting after any event. */
+/**
+ * Returns a stored response, as a whole or as a stream of its events. The stream can start after
+ * any event.
+ */
 function retrieve(
   request: Request,
   { responses, deliveries }: ResponsesContext,
@@ -33,7 +36,8 @@ function retrieve(
 }
 
 /**
- * Reads the sequence number of the event after which the stream starts; -1 for the whole stream.
+ * Reads the sequence number of the event after which the stream starts. Returns -1 if the field is
+ * absent, so that the whole stream is sent.
  * @throws ModelError 400 if it is not an integer of at least 0
  */
 function sequenceNumber(text: string | null): number {

@@ -1,4 +1,4 @@
-/** Response formats that chat completions and text completions share. */
+/** Encodings that chat completions and text completions share. */
 import type { Generation } from '../../rollout/generate.js';
 import {
   done,
@@ -19,7 +19,7 @@ export interface CompletedCall<Context> {
   readonly context: Context;
 }
 
-/** Returns the function that adds the context to a generation. */
+/** Returns a function that combines a generation with the given context. */
 export const completedBy =
   <Context>(context: Context) =>
   (generation: Generation): CompletedCall<Context> => ({
@@ -38,8 +38,8 @@ export interface ChunkWriter {
   /** Returns chunks for the additions to the turns since the last call. */
   update(turns: Turns): readonly object[];
   /**
-   * Returns the chunks for the rest of the response, or for the whole response if {@link update}
-   * was not called.
+   * Returns the chunks for what has not been sent yet. If {@link update} was never called, this is
+   * the whole response.
    */
   end(generation: Generation): readonly object[];
 }

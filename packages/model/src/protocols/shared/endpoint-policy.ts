@@ -1,18 +1,19 @@
-/** Settings that the owner of an endpoint uses to control its clients. */
+/** Settings with which the owner of an endpoint restricts what its clients can do. */
 import { invalidRequest } from '@trinity-rft/chat/internal';
 import type { DeliveryPolicy } from './answer/delivery.js';
 import type { BodyLimits } from './request/body.js';
 
 export interface EndpointPolicy extends BodyLimits, DeliveryPolicy {
   /**
-   * Determines whether clients may request several choices with `n`. Each choice is a separate
-   * experience, but the conversation can continue from only one choice.
+   * Determines whether clients may request several choices with `n`. Each choice becomes a separate
+   * experience, and only one of them can be continued in the conversation.
    * @default "allow"
    */
   readonly clientChoices?: 'allow' | 'reject';
   /**
-   * True to reject fields that this endpoint does not support, instead of ignoring them.
-   * @default false, so that agents under training keep running
+   * True to reject requests with fields that this endpoint does not support. False to ignore the
+   * fields, so that agents under training keep running.
+   * @default false
    */
   readonly strictFields?: boolean;
   /**
@@ -23,15 +24,16 @@ export interface EndpointPolicy extends BodyLimits, DeliveryPolicy {
    */
   readonly streamText?: 'sampled' | 'finished';
   /**
-   * True if clients are independent, such as the users of a product, and may send equal requests. No
-   * client then gets a response that was made for another request, not even for a retry.
-   * @default false: equal requests come from one agent, so its retry joins or repeats an equal call
+   * True if the clients are independent of each other, such as the users of a product. Each request
+   * then gets its own response, even if it equals another request or is a retry. If false, all
+   * requests come from one agent, so that the retry of a request joins or repeats the equal call.
+   * @default false
    */
   readonly independentClients?: boolean;
   /**
-   * Returns the number of seconds until calls are served again, or undefined if they are served
-   * now. While calls are paused, the response to a request is 429 with `Retry-After`.
-   * @default no call is rejected; calls wait until they can be served
+   * Returns the number of seconds until calls are served again, or undefined if calls are served
+   * now. If it returns a number, the request is rejected with 429 and `Retry-After`.
+   * @default no pause; calls wait until they can be served
    */
   readonly pausedFor?: () => number | undefined;
 }

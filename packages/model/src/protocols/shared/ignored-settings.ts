@@ -1,16 +1,15 @@
-/** Logs messages about client settings that the endpoint ignores. */
+/** Logs which of a client's settings the endpoint ignores. */
 import type { RouteContext } from './route.js';
 
 interface ClientSettings {
-  /** Names of the sampling settings in the request. */
   readonly samplingFields: readonly string[];
-  /** Names of the fields that require a response format or a tool call. */
+  /** Names of the request fields that require a response format or a tool call. */
   readonly constraintFields: readonly string[];
   /** True if the model can call tools that the request does not allow. @default false */
   readonly widensTools?: boolean;
 }
 
-/** Counts requests with ignored settings, and logs each message once. */
+/** Counts requests with settings that are ignored, and logs each distinct message once. */
 export function reportIgnoredSettings(
   { samplingFields, constraintFields, widensTools = false }: ClientSettings,
   context: RouteContext,

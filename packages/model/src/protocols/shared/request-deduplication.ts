@@ -1,7 +1,7 @@
 /**
- * Request deduplication. Decides whether a request starts a generation, joins a generation in
- * progress, or gets a recorded response again. Clients retry requests, and a retry must not become
- * a second sample.
+ * Request deduplication. Clients retry requests, and a retry must not become a second sample. For
+ * each request, this module decides whether to start a generation, to join a generation in
+ * progress, or to send a recorded response again.
  */
 import { CancelledError } from '@trinity-rft/core';
 import type { Counters } from '../../rollout/counters.js';
@@ -9,7 +9,7 @@ import type { PendingAnswer } from './answer/delivery.js';
 import { createLiveAnswer, type LiveAnswer } from './answer/live-answer.js';
 import { trackGenerations, type RunningGenerations } from './running-generations.js';
 
-/** Result of a call in any protocol. Deduplication only reads its index. */
+/** Result of a call in any protocol. Deduplication reads only its `callIndex`. */
 export interface RecordedCall {
   readonly callIndex: number;
 }
@@ -47,19 +47,20 @@ export interface RequestDeduplication {
   ): PendingAnswer<T, Head>;
   /**
    * Forgets delivered responses. Must be called after a request was temporarily rejected. The next
-   * retry may be a retry of that request, and must not get a response that was delivered before.
+   * retry may belong to the rejected request, so it must not get the response to an earlier, equal
+   * request.
    */
   forgetDelivered(): void;
 }
 
-/** The part of the history that deliveries change. */
+/** The methods of the history that record whether a response was delivered. */
 export interface Deliveries {
-  /** Excludes a call from the experiences until it is delivered. */
+  /** Excludes the experiences of a call until its response is delivered. */
   markUndelivered(callIndex: number): void;
   markDelivered(callIndex: number): void;
 }
 
-/** Finished response, or response in progress, for one key. */
+/** The response for one key, finished or in progress. */
 interface Entry {
   readonly key: string;
   readonly result: Promise<RecordedCall>;
@@ -69,14 +70,13 @@ interface Entry {
   finished: RecordedCall | undefined;
   /** Number of clients that wait for the response or are receiving it. */
   clients: number;
-  /** True if a client has received the response. */
   delivered: boolean;
 }
 
 interface State {
   /**
-   * The latest call for each key; none with `independentClients`. Older equal calls cannot be
-   * joined or replayed. Finished entries are in the order in which they finished.
+   * The latest call for each key. Empty with `independentClients`. Earlier calls with the same key
+   * can no longer be joined or replayed. Finished entries are in the order in which they finished.
    */
   readonly entries: Map<string, Entry>;
   readonly running: RunningGenerations;
@@ -85,8 +85,8 @@ interface State {
 }
 
 /**
- * Maximum number of finished responses that are kept without clients. The number is small, because
- * retries arrive soon.
+ * Maximum number of finished responses to keep after all their clients have left. A small number is
+ * enough, because retries arrive soon.
  */
 const maxFinished = 16;
 
@@ -118,7 +118,10 @@ export function createRequestDeduplication(
   };
 }
 
-/** Returns the response to join or replay, or undefined if the request needs a new sample. */
+/**
+ * Returns the entry whose response answers the request, or undefined if a new response must be
+ * sampled.
+ */
 function findAnswer({ entries }: State, { key, isRetry }: IncomingRequest): Entry | undefined {
   const entry = entries.get(key);
   if (!entry || entry.generation?.signal.aborted) return undefined;
@@ -162,7 +165,10 @@ function startAnswer<Head>(
   return entry;
 }
 
-/** Moves the entry to the end, and drops the oldest finished entries without clients. */
+/**
+ * Moves a finished entry to the end of the map. Drops the oldest finished entries that have no
+ * clients, so that at most `maxFinished` remain.
+ */
 function keepFinished(entries: Map<string, Entry>, entry: Entry): void {
   if (!remove(entries, entry)) return;
   entries.set(entry.key, entry);
@@ -171,7 +177,9 @@ function keepFinished(entries: Map<string, Entry>, entry: Entry): void {
     entries.delete(old.key);
 }
 
-/** Removes an entry. Returns false if a newer entry has the same key. */
+/**
+ * Removes an entry, unless a newer entry has replaced it. Returns true if the entry was removed.
+ */
 const remove = (entries: Map<string, Entry>, entry: Entry): boolean =>
   entries.get(entry.key) === entry && entries.delete(entry.key);
 
@@ -217,8 +225,9 @@ function answerDelivered({ deliveries }: State, entry: Entry): void {
 }
 
 /**
- * Handles a response that a client did not receive. Unless another client has received the response
- * or still waits for it, aborts the generation, or marks the finished call as undelivered.
+ * Handles a response that a client did not receive. Does nothing if another client has received the
+ * response or still waits for it. Otherwise aborts the generation, or if it has finished, marks the
+ * call as undelivered.
  */
 function answerLost({ entries, deliveries }: State, entry: Entry, reason: unknown): void {
   if (entry.clients > 0 || entry.delivered) return;

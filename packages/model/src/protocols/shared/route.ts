@@ -1,4 +1,7 @@
-/** The context of routes, and the response code that the routes of all protocols share. */
+/**
+ * The context that routes get, and the function with which the routes of all protocols send
+ * responses.
+ */
 import type { InstructionRole, Tokenizer } from '@trinity-rft/chat';
 import type { Runtime } from '@trinity-rft/core';
 import { decodeSegment } from '@trinity-rft/http-server';
@@ -24,7 +27,7 @@ export interface RouteContext extends EndpointPolicy {
   /** Additional fields of the model's entry in the list of models. */
   readonly modelEntry?: (() => Readonly<Record<string, string | number>>) | undefined;
   readonly tokenizer: Tokenizer;
-  /** Role of the message that the endpoint's instructions for the model are added to. */
+  /** Role of the message to which the endpoint's own instructions for the model are added. */
   readonly instructionRole: InstructionRole;
   readonly clientSampling: 'override' | 'respect';
   readonly constrainedDecoding: boolean;
@@ -34,7 +37,7 @@ export interface RouteContext extends EndpointPolicy {
 }
 
 /**
- * Handles the requests of one path. If it rejects, the endpoint converts the error to a response.
+ * Handles the requests to one path. If it rejects, the endpoint converts the error to a response.
  * @param body body of the request, if it has already been read
  */
 export type Route<Context extends RouteContext = RouteContext> = (
@@ -44,8 +47,8 @@ export type Route<Context extends RouteContext = RouteContext> = (
 ) => Promise<Answer>;
 
 /**
- * Responds to a valid request. Generates once, and delivers the same response if a client retries
- * the request.
+ * Responds to a request that has been read and checked. Generates once: if a client retries the
+ * request, the same response is delivered.
  * @param digest digest of the request body
  */
 export function answerRequest<T extends RecordedCall, Head>(
@@ -64,7 +67,8 @@ export function answerRequest<T extends RecordedCall, Head>(
 
 /**
  * Splits a path into its segments. The model name after `/v1/models/` is one segment, because it
- * may contain slashes. If another `/v1/` follows, the handler is mounted below such a path.
+ * may contain slashes. This does not apply if another `/v1/` follows, because the text before it is
+ * then part of the path at which the handler is mounted.
  */
 export const segmentsOf = (pathname: string): readonly string[] =>
   pathname
@@ -73,15 +77,15 @@ export const segmentsOf = (pathname: string): readonly string[] =>
     .split('/');
 
 /**
- * Returns the last segment of a request's path, decoded: the id in `/v1/models/ID` or
+ * Returns the last segment of a request's path, URL-decoded. It is the id in `/v1/models/ID` or
  * `/v1/responses/ID`.
  */
 export const lastSegment = ({ url }: Request): string =>
   decodeSegment(segmentsOf(new URL(url).pathname).at(-1) ?? '');
 
 /**
- * Returns a listener that passes turns to clients that stream, or undefined if text is not streamed
- * as it is sampled.
+ * Returns a listener that passes unfinished turns to clients that stream, or undefined if the
+ * policy does not stream text while it is sampled.
  */
 export const turnListener = (
   { stream }: { readonly stream: boolean },

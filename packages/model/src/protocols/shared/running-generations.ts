@@ -1,18 +1,21 @@
 /**
- * Tracks the generations of a rollout that are in progress, so that the end of the rollout aborts
- * all of them.
+ * Tracks the generations of a rollout that are in progress, so that they can be aborted when the
+ * rollout ends.
  */
 
 export interface RunningGenerations {
-  /** Starts a generation. The returned controller, or the end of the rollout, aborts it. */
+  /**
+   * Registers a generation. Its signal aborts through the returned controller, or when the rollout
+   * ends.
+   */
   start(): AbortController;
   finish(generation: AbortController): void;
 }
 
 /**
  * Creates the tracker.
- * @param rolloutSignal signal of the rollout. It gets one listener for all generations, because
- * dependent signals are expensive
+ * @param rolloutSignal signal of the rollout. It gets a single listener for all generations,
+ * because deriving a signal for each is expensive
  */
 export function trackGenerations(rolloutSignal: AbortSignal | undefined): RunningGenerations {
   const running = new Set<AbortController>();

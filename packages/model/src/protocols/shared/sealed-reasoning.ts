@@ -1,8 +1,12 @@
 /**
- * Converts reasoning to `encrypted_content`, for clients that store their conversations themselves.
+ * Converts reasoning to `encrypted_content` and back, for clients that keep the conversation
+ * themselves.
  */
 
-/** Prefix of content from this endpoint. The content is not encrypted, because it is not secret. */
+/**
+ * Prefix that marks `encrypted_content` written by this endpoint. The content is encoded but not
+ * encrypted, because it is not secret.
+ */
 const prefix = 'trinity.';
 
 export function sealReasoning(reasoning: string): string {
@@ -10,8 +14,8 @@ export function sealReasoning(reasoning: string): string {
 }
 
 /**
- * Reads reasoning that this endpoint has sealed. Returns an empty string for content from other
- * servers.
+ * Returns the reasoning in `encrypted_content` that this endpoint wrote, or an empty string for
+ * content from other servers.
  */
 export function openReasoning(sealed: string | undefined): string {
   return sealed?.startsWith(prefix)

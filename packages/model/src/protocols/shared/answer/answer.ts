@@ -1,10 +1,14 @@
-/** Result of a handler: a Response, or a complete response without a Response object. */
+/**
+ * Types for the result of a handler: a Response, or a complete response that needs no Response
+ * object.
+ */
 import type { RequestBody } from '../request/body.js';
 import { allPieces, bodyStream, type DeliveryListener } from './body-stream.js';
 
 /**
- * A complete response, which the endpoint server writes in one piece. For other callers,
- * `toResponse` converts it to a Response. This conversion takes more time than the rest of a call.
+ * A complete response, which the endpoint server writes to the socket in one piece. For other
+ * callers, `toResponse` converts it to a Response. The server avoids this conversion, because it
+ * takes more time than the rest of a call.
  */
 export interface WholeAnswer extends DeliveryListener {
   readonly status: 200;

@@ -8,27 +8,26 @@ export interface DeliveryListener {
   lost(): void;
 }
 
-/** Consecutive pieces of a response. */
 interface Pieces {
   readonly pieces: readonly string[];
-  /** True if no more pieces follow; `pieces` then has at least one element. */
+  /** True if no more pieces follow. `pieces` is then not empty. */
   readonly last: boolean;
 }
 
-/** Resolves to the next pieces of the response, or to undefined when a heartbeat is due. */
+/** Resolves to the next pieces of the response, or to undefined if a heartbeat is due first. */
 export type NextPieces = (stopped: AbortSignal) => Promise<Pieces | undefined>;
 
-/** Creates a function that resolves to all pieces at once. */
+/** Creates a `NextPieces` function that resolves to all pieces at once. */
 export const allPieces =
   (pieces: readonly string[]): NextPieces =>
   () =>
     Promise.resolve({ pieces, last: true });
 
 /**
- * Creates the body of a response. Calls `next` until it returns the last pieces, and sends a
- * heartbeat each time `next` returns none. Produces nothing before the client reads. The response
- * is considered delivered when the client has read the last piece. If the stream is cancelled, the
- * client has disconnected.
+ * Creates the body of a response. Calls `next` until it returns the last pieces. Each time `next`
+ * returns undefined, sends a heartbeat. Produces data only when the client reads. The response
+ * counts as delivered when the client has read the last piece. If the stream is cancelled first,
+ * the client has disconnected.
  */
 export function bodyStream(
   next: NextPieces,

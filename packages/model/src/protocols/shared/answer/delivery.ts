@@ -6,7 +6,7 @@ import { allPieces, bodyStream, type DeliveryListener, type NextPieces } from '.
 import type { AnswerEncoding, LiveWriter } from './encodings.js';
 import type { LiveAnswer } from './live-answer.js';
 
-/** One client's view of a response that is being generated or is ready. */
+/** A response as one waiting client sees it, whether finished or still being generated. */
 export interface PendingAnswer<T, Head = never> extends DeliveryListener {
   /** The part of the response that can no longer change. */
   readonly live: LiveAnswer<Head>;
@@ -19,8 +19,8 @@ export interface PendingAnswer<T, Head = never> extends DeliveryListener {
 
 export interface Heartbeat {
   /**
-   * Milliseconds before the first heartbeat. Before the first heartbeat, the status of the response
-   * can still change.
+   * Milliseconds before the first heartbeat. Until then no header has been sent, so an error can
+   * still set the status.
    * @default 200_000
    */
   readonly afterMs: number;
@@ -30,14 +30,14 @@ export interface Heartbeat {
 
 export interface DeliveryPolicy {
   /**
-   * Heartbeats for responses that take a long time. The defaults are below the 300 s after which
-   * Node's fetch times out.
+   * Times at which heartbeats are sent for responses that take long. By default, they are sent
+   * before Node's fetch times out after 300 s.
    */
   readonly heartbeat?: Partial<Heartbeat>;
   /**
-   * Called with each error that is the server's fault, such as a full disk. The client then gets an
-   * error without the cause, which may name files of this machine.
-   * @default clients get the cause
+   * Called with each error that is the server's fault, such as a full disk. If set, the client gets
+   * an error without the cause, because the cause may name files of this machine.
+   * @default no callback; clients get the cause
    */
   readonly onFault?: ((error: unknown) => void) | undefined;
 }
@@ -47,9 +47,10 @@ export interface DeliveryOptions extends DeliveryPolicy {
 }
 
 /**
- * Waits for the response, or for its beginning if the client streams it. Throws an error that
- * occurs before anything was sent, so that the HTTP response has the error's status. Writes a later
- * error into the body. A response that cannot be written counts as lost.
+ * Sends a response: waits until it is finished, or if the client streams it, until it begins.
+ * Throws an error that occurs before anything was sent, so that the HTTP response has the error's
+ * status. Writes a later error into the body. If writing the response fails, the response counts as
+ * lost.
  */
 export async function deliver<T, Head>(
   pending: PendingAnswer<T, Head>,
@@ -97,8 +98,8 @@ function ready<T, Head>(
 }
 
 /**
- * Creates a response with `transfer-encoding`. Servers then write each piece before they read the
- * next, and so detect a client that disconnects in between.
+ * Creates a response with `transfer-encoding`. Servers write each piece of such a response before
+ * they read the next one, so they notice when a client disconnects in between.
  */
 const inPieces = (
   { contentType }: { readonly contentType: string },
@@ -112,7 +113,7 @@ const inPieces = (
     },
   });
 
-/** The finished response, or a notice that its turns have changed since the last check. */
+/** The finished response, or `changed` if its turns have changed since the last check. */
 type News<T> = { readonly answer: T } | 'changed';
 
 function nextNews<T, Head>(
@@ -128,7 +129,7 @@ function nextNews<T, Head>(
 interface LiveOptions extends Pick<DeliveryPolicy, 'onFault'> {
   readonly everyMs: number;
   readonly clock: Clock;
-  /** True if the first heartbeat is due immediately. */
+  /** True to send a heartbeat first, because `afterMs` has already passed. */
   readonly isLate: boolean;
 }
 

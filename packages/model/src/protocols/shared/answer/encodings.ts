@@ -1,33 +1,39 @@
-/** The two formats of a response: a JSON document, or server-sent events (SSE). */
+/** The two encodings of a response: a JSON document, or server-sent events (SSE). */
 import { errorBody } from '@trinity-rft/http-server';
 import type { TurnSoFar } from '../../../rollout/generate.js';
 
 /**
- * Writes a response in one format.
+ * Encodes a response in one format.
  * @typeParam T the finished response
  * @typeParam Head data that are known before the first token
  */
 export interface AnswerEncoding<T, Head = never> {
   readonly contentType: string;
-  /** Text that clients ignore, sent to keep the connection open. */
+  /** Text that is sent to keep the connection open. Clients ignore it. */
   readonly heartbeat: string;
   /**
    * Splits a response into one or more pieces. A client that has read the last piece has the whole
    * response.
    */
   readonly pieces: (answer: T) => readonly string[];
-  /** Writes a response while it is generated, for one client. Absent for JSON documents. */
+  /**
+   * Creates a writer that encodes a response for one client while it is generated. Absent for JSON
+   * documents.
+   */
   readonly live?: (head: Head) => LiveWriter<T>;
-  /** Returns the text to send for an error after headers with status 200 have been sent. */
+  /** Returns the text that reports an error after the headers with status 200 have been sent. */
   readonly failure: (error: unknown) => string;
 }
 
 export type Turns = readonly (TurnSoFar | undefined)[];
 
 export interface LiveWriter<T> {
-  /** Returns the encoded additions to the turns since the last call; may be empty. */
+  /**
+   * Encodes what has been added to the turns since the last call. Returns an empty string if
+   * nothing was added.
+   */
   update(turns: Turns): string;
-  /** Returns the rest of the response, split like `AnswerEncoding.pieces`. */
+  /** Encodes the rest of the response, split into pieces like `AnswerEncoding.pieces`. */
   end(answer: T): readonly string[];
 }
 
@@ -56,8 +62,8 @@ export interface EventWriter<T> {
   /** Returns events for the additions to the turns since the last call. */
   update(turns: Turns): readonly ServerEvent[];
   /**
-   * Returns the events for the rest of the finished response, or for the whole response if {@link
-   * update} was not called.
+   * Returns the events for what has not been sent yet. If {@link update} was never called, this is
+   * the whole response.
    */
   end(answer: T): readonly ServerEvent[];
 }

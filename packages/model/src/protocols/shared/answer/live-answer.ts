@@ -8,9 +8,7 @@ import type { TurnSoFar } from '../../../rollout/generate.js';
 export interface LiveAnswer<Head> {
   /** Data that are known before the first token; undefined until the generation has started. */
   readonly head: Head | undefined;
-  /**
-   * The part of each choice's turn that can no longer change. Later values only add to this part.
-   */
+  /** For each choice, the part of its turn that is final. Later values only add to this part. */
   readonly turns: readonly (TurnSoFar | undefined)[];
   /** Number of times the turns have changed. */
   readonly changes: number;
@@ -54,6 +52,9 @@ function isSame(before: TurnSoFar | undefined, turn: TurnSoFar): boolean {
   );
 }
 
-/** Returns the appended part of the text; empty if `now` does not begin with `before`. */
+/**
+ * Returns the text that was appended to `before` to give `now`, or an empty string if `now` does
+ * not begin with `before`.
+ */
 export const gained = (before: string, now: string): string =>
   now.startsWith(before) ? now.slice(before.length) : '';

@@ -1,4 +1,4 @@
-/** Creates the token fields of responses: usage and log-probabilities. */
+/** Creates the response fields about tokens: usage and log-probabilities. */
 import { type Tokenizer } from '@trinity-rft/chat';
 import { tokenByteTable } from '@trinity-rft/chat';
 import type { ChatResponse } from '@trinity-rft/core';

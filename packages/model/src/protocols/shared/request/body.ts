@@ -18,11 +18,11 @@ export interface BodyLimits {
   readonly bodyTimeoutMs?: number;
 }
 
-/** Bytes of a body, and the data that error messages about it need. */
+/** Bytes of a request body, and data for error messages about the body. */
 export interface BodyText {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly contentType: string | null;
-  /** Expected content, for error messages. */
+  /** Description of the expected content, used in error messages. */
   readonly expected: string;
 }
 
@@ -33,8 +33,8 @@ export interface ParsedBody extends RequestBody {
 export interface ReadBodyOptions extends BodyLimits {
   readonly runtime: { readonly clock: Clock };
   /**
-   * Calls {@link parseBody} in another thread. Used for bodies larger than 256 KiB, which would
-   * block all other calls.
+   * Parses a body like {@link parseBody}, but in another thread. Used for bodies larger than 256
+   * KiB, because parsing them in this thread would block all other calls.
    * @default all bodies are parsed in this thread
    */
   readonly parseLongBody?: (body: BodyText) => Promise<ParsedBody>;
@@ -47,8 +47,9 @@ export interface ReadBodyOptions extends BodyLimits {
 const longBody = 262_144;
 
 /**
- * Reads and parses a body. @param expected content of the body, for error messages. @throws
- * ModelError 400, 408, 413 or 415
+ * Reads and parses a body.
+ * @param expected description of the expected content, used in error messages
+ * @throws ModelError 400, 408, 413 or 415
  */
 export async function readBody(
   request: Request,

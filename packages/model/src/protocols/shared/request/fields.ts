@@ -92,8 +92,8 @@ export function stopStrings(body: JsonObject, field: string): readonly string[] 
 }
 
 /**
- * A field for a feature that this endpoint does not have, with a check whether the feature is used,
- * and the value to send instead.
+ * A field for a feature that this endpoint does not have: its name, a check whether its value uses
+ * the feature, and a description of what to send instead.
  */
 export type UnsupportedField = readonly [
   field: string,
@@ -115,7 +115,8 @@ export const outputIsNotText = (modalities: unknown): boolean =>
   Array.isArray(modalities) && modalities.some((kind) => kind !== 'text');
 
 /**
- * Replaces the field name in a request error with the name that the protocol's API uses.
+ * Returns an error in which the name of the request field is the one that the protocol's API uses.
+ * Other errors are returned unchanged.
  * @param names API names, keyed by this package's names
  */
 export function withFieldNames(error: unknown, names: Readonly<Record<string, string>>): unknown {

@@ -46,9 +46,10 @@ export function readResponseFormat(value: unknown, param: string): ResponseForma
 }
 
 /**
- * Describes the format to the model. Equal formats give equal instructions. By default, decoding is
- * not constrained, because constraints would change the distribution that log-probabilities belong
- * to. The reward should check that the model has followed the format.
+ * Returns the instruction that describes the format to the model. Equal formats give equal
+ * instructions. The instruction is needed because decoding is not constrained by default: a
+ * constraint would change the distribution from which tokens are sampled, and thus their
+ * log-probabilities. The reward should check that the model has followed the format.
  * @param tools true if the model may call tools instead
  */
 export function formatInstruction(format: ResponseFormat, tools: boolean): string {
@@ -61,7 +62,7 @@ export function formatInstruction(format: ResponseFormat, tools: boolean): strin
   return `${opening} one JSON value that follows the JSON Schema${title}${purpose} below ${only}\n${JSON.stringify(schema)}`;
 }
 
-/** Constraint on the response, without the tools, which are a separate part of the request. */
+/** Constraint on the response, except for the tools, which are in another field of the request. */
 type RequestedConstraint = Omit<ResponseConstraint, 'tools'>;
 
 /** Constraints that a request puts on the response, and the fields that set them. */

@@ -4,13 +4,13 @@ import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { integer, isPresent, number, type JsonObject } from './fields.js';
 
 export interface RequestedSampling {
-  /** Sampling options of the request, under this package's names. */
+  /** Sampling options that the request sets, under the names that this package uses. */
   readonly sampling: Pick<CallSampling, 'temperature' | 'topP' | 'topK' | 'seed'>;
-  /** Names of all sampling settings in the request. */
+  /** Names of the sampling settings that the request contains. */
   readonly samplingFields: readonly string[];
 }
 
-/** OpenAI's limits on choices, and on alternatives per token. */
+/** OpenAI's upper limits: for the number of choices, and for the alternatives per token. */
 export const maxChoices = 128;
 export const maxTopLogprobs = 20;
 
@@ -30,9 +30,11 @@ export function readSampling(body: JsonObject): RequestedSampling {
 }
 
 /**
- * Reads the number of alternatives per token; 0 if the field is absent.
- * @param request true if the request asks for log-probabilities, and the field that does so
- * @throws ModelError 400 with `strictFields`, for alternatives without log-probabilities
+ * Reads the number of alternatives per token. Returns 0 if the field is absent.
+ * @param request true if the request asks for log-probabilities, and the field with which it can do
+ * so
+ * @throws ModelError 400 with `strictFields`, if alternatives are requested without
+ * log-probabilities
  */
 export function readTopLogprobs(
   body: JsonObject,
@@ -57,8 +59,8 @@ function within(
 }
 
 /**
- * Reads top-p and top-k. `top_p: 0` keeps only the most likely token. `top_k: 0` and -1 keep all
- * tokens.
+ * Reads `top_p` and `top_k`. `top_p: 0` keeps only the most likely token. `top_k: 0` and
+ * `top_k: -1` keep all tokens.
  */
 function readCuts(body: JsonObject): Pick<CallSampling, 'topP' | 'topK'> {
   const topP = within(body, 'top_p', [0, 1]);
@@ -79,7 +81,9 @@ const samplingFields = [
   'logit_bias',
 ];
 
-/** Converts a seed, which may be any safe integer, to the 32 bits that samplers use. */
+/**
+ * Returns the lower 32 bits of a seed, because samplers use 32-bit seeds. Accepts any safe integer.
+ */
 function readSeed(body: JsonObject): number | undefined {
   const seed = integer(body, 'seed', -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
   return seed === undefined ? undefined : Number(BigInt.asUintN(32, BigInt(seed)));

@@ -1,14 +1,13 @@
 /**
- * Checks that an endpoint supports all fields of a request. With `strictFields`, other fields are
- * rejected, as by OpenAI's servers, because a setting that changes the response must not be
- * ignored.
+ * Checks that an endpoint supports all fields of a request. With `strictFields`, unsupported fields
+ * are rejected, as OpenAI's servers do, because a setting that would change the response must not
+ * be ignored silently.
  */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { isObject, isPresent, type JsonObject, type UnsupportedField } from './fields.js';
 
 /**
- * Fields that identify the caller, or that help a server to save work. No response depends on these
- * fields.
+ * Fields that identify the caller or help a server to save work. They do not change the response.
  */
 const withoutEffect = [
   'metadata',
@@ -23,7 +22,7 @@ const withoutEffect = [
   'user',
 ];
 
-/** Fields that are only accepted with their neutral value. */
+/** Fields that are accepted only with the value that has no effect. */
 const neutral: readonly UnsupportedField[] = [
   ['presence_penalty', (value) => value !== 0, '0: the sampler has no penalties'],
   ['frequency_penalty', (value) => value !== 0, '0: the sampler has no penalties'],

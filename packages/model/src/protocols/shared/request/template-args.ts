@@ -12,7 +12,7 @@ const reserved = ['messages', 'tools', 'add_generation_prompt'];
  * Reads the variables that the request sets, and adds `reasoning_effort`, which templates may
  * print. The effort `none` also turns thinking off, if the template supports this. Returns
  * undefined if the request sets no variables.
- * @param effort value of the effort, and the path of its field
+ * @param effort value of the reasoning effort, and the path of the field that contains it
  * @throws ModelError 400 for a reserved variable, or an effort that is not a string
  */
 export function readTemplateArgs(

@@ -47,9 +47,9 @@ export function readToolChoice(
 }
 
 /**
- * Returns the instruction to the model, or undefined if none is needed. If an agent forces a call
- * in one turn but not in the next, the system message changes. The next turn can then not continue
- * from recorded tokens (`fork/history_edited`).
+ * Returns the instruction to the model, or undefined if none is needed. The instruction is part of
+ * the system message. If an agent forces a call in one turn but not in the next, the system message
+ * changes, so that the next turn cannot continue from recorded tokens (`fork/history_edited`).
  * @param oneCall true if the client does not allow parallel calls
  */
 export function toolChoiceInstruction(choice: ToolChoice, oneCall: boolean): string | undefined {
@@ -62,7 +62,7 @@ export function toolChoiceInstruction(choice: ToolChoice, oneCall: boolean): str
 }
 
 /**
- * Returns true for `parallel_tool_calls: false`, if there are tools.
+ * Returns true if the request has tools and sets `parallel_tool_calls` to false.
  * @throws ModelError 400 if the field is not a boolean
  */
 export function wantsOneCall(body: JsonObject, tools: readonly unknown[]): boolean {

@@ -1,12 +1,14 @@
 /**
- * Extracts the JSON text of tool schemas, because a parsed schema no longer shows how its numbers
- * were written.
+ * Extracts tool schemas as JSON text. A parsed schema no longer shows how its numbers were written.
  */
 import { itemSpans, memberSpans, skipSpace } from '@trinity-rft/chat/internal';
 import { keepSource } from '../../../rollout/tool-definitions.js';
 import { isObject } from './fields.js';
 
-/** Matches numbers that JavaScript may write differently, and keys that it may reorder. */
+/**
+ * Matches numbers that JavaScript may write differently than the client, and keys that it may
+ * reorder.
+ */
 const respelled = /\d\.\d|\d[eE]|\d{16}|"\d+"\s*:/;
 
 /** JSON text of one tool's schema. */
@@ -17,8 +19,8 @@ export interface ToolSource {
 }
 
 /**
- * Returns the JSON text of each tool schema of a body if JavaScript may write one of them
- * differently. Otherwise returns an empty list.
+ * Returns the JSON text of each tool schema in a body, if serializing at least one of the parsed
+ * schemas may give a different text. Otherwise returns an empty list.
  */
 export function toolSources(body: unknown, text: string): readonly ToolSource[] {
   const tools: unknown = isObject(body) ? body['tools'] : undefined;
@@ -31,8 +33,8 @@ export function toolSources(body: unknown, text: string): readonly ToolSource[] 
 }
 
 /**
- * Returns the schemas of one tool in the format of chat completions (inside `function`), Responses
- * or Messages.
+ * Finds the schemas of one tool. Depending on the API, they are at `function.parameters`,
+ * `parameters` or `input_schema`.
  */
 function schemasOf(text: string, at: number, tool: ToolSource['at']): readonly ToolSource[] {
   const outer = memberSpans(text, at);
@@ -45,7 +47,10 @@ function schemasOf(text: string, at: number, tool: ToolSource['at']): readonly T
   });
 }
 
-/** Stores the JSON text of tool schemas for prompts that are rendered from this body. */
+/**
+ * Stores the JSON text of tool schemas, so that prompts rendered from this body contain the
+ * client's own text.
+ */
 export function keepToolSources(body: unknown, found: readonly ToolSource[]): void {
   for (const { at, source } of found) {
     const schema = at.reduce<unknown>(
