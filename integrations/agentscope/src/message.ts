@@ -1,6 +1,6 @@
 /**
- * The parts of AgentScope's messages that requests need. They are declared here because npm does
- * not provide the framework's types.
+ * The parts of AgentScope's message types that requests need. They are declared here because npm
+ * does not provide the framework's types.
  */
 
 export interface TextBlock {
@@ -13,25 +13,24 @@ interface ToolCallBlock {
   type: 'tool_call';
   id: string;
   name: string;
-  /** Input of the call as JSON, as the model wrote it. */
+  /** Arguments of the call as JSON, as the model wrote them. */
   input: string;
 }
 
 interface ToolResultBlock {
   type: 'tool_result';
-  /** Id of the call. */
+  /** Id of the tool call to which the result belongs. */
   id: string;
   name: string;
   output: string | readonly OutputBlock[];
 }
 
-/** A block of tool output: text, or data with its source. */
+/** A block of a tool's output: text, or data such as an image. */
 export interface OutputBlock {
   readonly type: string;
   readonly text?: string;
 }
 
-/** Blocks for thoughts, hints, images and sounds. */
 interface OtherBlock {
   type: 'thinking' | 'hint' | 'data';
   id: string;
@@ -47,8 +46,8 @@ export interface Message<Block extends { type: string } = ContentBlock> {
 }
 
 /**
- * Returns the text blocks of a message, joined by line breaks. An agent's reply has one text block,
- * from its last turn.
+ * Returns the text in a message: its text blocks, joined by line breaks. An agent's reply has one
+ * text block, from its last turn.
  */
 export function textOf({
   content,

@@ -1,10 +1,10 @@
-/** Settings with which AgentScope's `OpenAIChatModel` calls a rollout's model. */
+/** Settings with which AgentScope's `OpenAIChatModel` uses the model of a rollout. */
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { turnFormatter, type InnerFormatter, type TurnFormatter } from './turn-formatter.js';
 
 export interface AgentscopeModelOptions {
   /**
-   * Formatter of each turn; required for images.
+   * Formatter that converts each turn. Must be given for agents that use images.
    * @default a formatter for text, tool calls and tool results
    */
   readonly formatter?: InnerFormatter;
@@ -12,7 +12,7 @@ export interface AgentscopeModelOptions {
   readonly stream?: boolean;
 }
 
-/** Settings for `new OpenAIChatModel(settings)`. */
+/** Constructor argument of AgentScope's `OpenAIChatModel`. */
 export interface AgentscopeModelSettings extends Omit<
   ReturnType<AgentEndpoint['agentscope']>,
   'stream'
@@ -22,8 +22,8 @@ export interface AgentscopeModelSettings extends Omit<
 }
 
 /**
- * Returns the settings of `endpoint.agentscope()` with a formatter that keeps turns separate.
- * AgentScope calls the model over HTTP.
+ * Returns the settings of `endpoint.agentscope()`, and a formatter that keeps the turns of a reply
+ * separate. AgentScope calls the model over HTTP.
  */
 export function agentscopeModel(
   endpoint: Pick<AgentEndpoint, 'agentscope'>,

@@ -1,8 +1,8 @@
 import type { Message } from './message.js';
 
 /**
- * Splits a message after the tool results of each turn. AgentScope's agents keep all turns of a
- * reply in one assistant message, in chronological order.
+ * Splits a message into turns, each of which ends with its tool results. AgentScope's agents store
+ * all turns of a reply in one assistant message, in chronological order.
  */
 export function splitTurns<Msg extends Message<{ type: string }>>(message: Msg): readonly Msg[] {
   let turn: Msg['content'] = [];

@@ -37,8 +37,8 @@ export function wireMessages({ role, name, content }: Message): Record<string, u
 }
 
 /**
- * Returns true if any text is not empty. Agents without a system prompt send an empty text block,
- * which is omitted.
+ * Returns true if any of the texts is not empty. Agents without a system prompt send an empty text
+ * block, and such messages are omitted.
  */
 const hasText = (texts: readonly TextBlock[]): boolean => texts.some(({ text }) => text !== '');
 

@@ -1,11 +1,11 @@
-/** A formatter for AgentScope's chat models that keeps the turns of a reply separate. */
+/** Creates a formatter for AgentScope's chat models that keeps the turns of a reply separate. */
 import type { ContentBlock, Message, OutputBlock } from './message.js';
 import { splitTurns } from './split-turns.js';
 import { outputText, wireMessages } from './text-formatter.js';
 
-/** The interface that AgentScope's chat models expect of a `formatter`. */
+/** Interface that a `formatter` for AgentScope's chat models must have. */
 export interface TurnFormatter {
-  /** Returns the `messages` of a request. */
+  /** Converts messages to the `messages` of a Chat Completions request. */
   format(options: {
     msgs: readonly Message<Pick<ContentBlock, 'type' | 'id'>>[];
   }): Promise<Record<string, unknown>[]>;
@@ -16,18 +16,18 @@ export interface TurnFormatter {
   };
 }
 
-/** An AgentScope formatter, such as `new OpenAIChatFormatter()`. */
+/** A formatter of AgentScope, such as `new OpenAIChatFormatter()`. */
 export interface InnerFormatter {
   format(options: { msgs: never[] }): Promise<Record<string, unknown>[]>;
 }
 
 /**
- * Creates a formatter that ends the assistant message after the tool results of each turn.
- * AgentScope's agent keeps one assistant message per reply. AgentScope's default formatter places
- * all text and tool calls of this message before all tool results, so from the third model call on,
- * the prompt would not continue the recorded conversation.
- * @param inner formatter of each turn; required for images; by default, a formatter for text, tool
- * calls and tool results
+ * Creates a formatter that sends each turn of a reply as separate messages. AgentScope's agents
+ * store all turns of a reply in one assistant message. AgentScope's default formatter places all
+ * text and tool calls of this message before all tool results, so that from the third model call
+ * on, the prompt would not continue the recorded conversation.
+ * @param inner formatter that converts the turns; must be given for images; by default, a formatter
+ * for text, tool calls and tool results
  */
 export function turnFormatter(inner?: InnerFormatter): TurnFormatter {
   return {

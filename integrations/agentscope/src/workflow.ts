@@ -1,4 +1,4 @@
-/** An AgentScope agent as a workflow. */
+/** Declares workflows that run AgentScope agents. */
 import {
   defineWorkflow,
   requirePrompt,
@@ -16,19 +16,22 @@ import {
   type AgentscopeModelSettings,
 } from './model-options.js';
 
-/** Context of a workflow, with the model settings for the agent. */
+/** Context of the workflow function, with the model settings for the agent. */
 export interface AgentscopeContext extends AgentContext {
-  /** Settings for `new OpenAIChatModel(settings)`, which then calls this rollout's model. */
+  /**
+   * Constructor argument for `new OpenAIChatModel(settings)`, which then calls this rollout's
+   * model.
+   */
   readonly settings: AgentscopeModelSettings;
 }
 
-/** Relevant part of an agent's reply. */
+/** An agent's reply, reduced to the part that is used. */
 export interface Reply {
   readonly content: readonly { readonly type: string; readonly text?: string }[];
 }
 
 export interface AgentscopeWorkflowOptions<Args = AnyArgs> extends AgentscopeModelOptions {
-  /** Name in `default_workflow_type`. */
+  /** Name with which `default_workflow_type` selects the workflow. */
   readonly name: string;
   /**
    * Schema of `workflow_args`, in zod or another Standard Schema library.
@@ -36,9 +39,9 @@ export interface AgentscopeWorkflowOptions<Args = AnyArgs> extends AgentscopeMod
    */
   readonly args?: ArgsSchema<Args>;
   /**
-   * Creates and runs an agent. Agents are stateful, so create one per rollout. Returns a reply or a
-   * string, which the task's reward function scores, or the score itself. Null is treated as an
-   * empty string.
+   * Creates and runs an agent. Create a new agent for each rollout, because agents are stateful.
+   * Return the agent's reply or a string, which the task's reward function scores, or return the
+   * score itself. Null is scored as an empty string.
    */
   readonly run: (
     context: AgentscopeContext,
@@ -47,8 +50,8 @@ export interface AgentscopeWorkflowOptions<Args = AnyArgs> extends AgentscopeMod
 }
 
 /**
- * Declares a workflow that runs an agent. There is no metric `model_fault`, because the framework
- * reports mistakes to the model.
+ * Declares a workflow that runs an agent. Other integrations have the metric `model_fault`; this
+ * one does not, because AgentScope reports mistakes to the model instead of throwing errors.
  * @throws ConfigError for an invalid name
  */
 export function agentscopeWorkflow<Args = AnyArgs>({

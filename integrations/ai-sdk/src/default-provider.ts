@@ -1,14 +1,14 @@
 /**
- * Makes the AI SDK use the rollout's model for agents that specify their model by name
- * (`model: 'openai/gpt-5'`).
+ * Redirects agents that specify their model by name (`model: 'openai/gpt-5'`) to the rollout's
+ * model.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { WorkflowError } from '@trinity-rft/core';
 import { gateway } from 'ai';
 
 /**
- * Resolves a model name to an AI SDK model object. The object may have any version of the SDK's
- * model interface.
+ * Function that returns the AI SDK model object for a model name. The object may implement any
+ * version of the SDK's model interface.
  */
 export type ResolveModel = (modelId: string) => unknown;
 
@@ -16,16 +16,17 @@ interface DefaultProvider {
   readonly specificationVersion?: string;
   readonly languageModel: ResolveModel;
   readonly embeddingModel?: ResolveModel;
-  /** Equivalent of `embeddingModel` in providers without a `specificationVersion`. */
+  /** Function that providers without a `specificationVersion` have instead of `embeddingModel`. */
   readonly textEmbeddingModel?: ResolveModel;
 }
 
-/** State of the process: a single object, even if plugins load further copies of this package. */
+/** State shared by all copies of this package in the process, which plugins may load. */
 interface Shared {
   readonly scopes: AsyncLocalStorage<ResolveModel>;
   /**
-   * Provider that is installed while scopes are open. `before`, or the AI SDK's gateway without it,
-   * still resolves other kinds of models, such as embedding models.
+   * Provider that is installed as the default while `withDefaultProvider` calls are in progress. It
+   * resolves other kinds of models, such as embedding models, with the provider that was the
+   * default before or, if there was none, with the AI SDK's gateway.
    */
   installed?:
     | {
@@ -44,10 +45,10 @@ const global = globalThis as {
 const shared = (global[key] ??= { scopes: new AsyncLocalStorage() });
 
 /**
- * Runs `work`. In `work` and everything it starts, `resolve` resolves language model names. The
- * async context distinguishes concurrent scopes. A call outside every scope, for example from a
- * queue that several rollouts share, fails with WorkflowError AI_SDK_NO_SCOPE, because it could
- * belong to any of the scopes.
+ * Calls `work`. Within `work`, and everything that it starts, model names are resolved by
+ * `resolve`. Concurrent calls are distinguished by their async context. If a model is called by
+ * name outside of these contexts, for example from a queue that several rollouts share, the call
+ * fails with WorkflowError AI_SDK_NO_SCOPE, because its rollout is unknown.
  */
 export async function withDefaultProvider<Result>(
   resolve: ResolveModel,

@@ -1,9 +1,9 @@
-/** The model of a rollout as an AI SDK model. */
+/** Makes the model of a rollout available as an AI SDK model. */
 import { describeError, ModelError } from '@trinity-rft/core';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 
 /**
- * Settings for `createOpenAI` and `createOpenAICompatible`; `createOpenAI` ignores
+ * Settings that `createOpenAI` and `createOpenAICompatible` accept. `createOpenAI` ignores
  * `supportsStructuredOutputs` and `includeUsage`.
  */
 export interface ProviderSettings {
@@ -11,27 +11,28 @@ export interface ProviderSettings {
   readonly baseURL: string;
   readonly apiKey: string;
   readonly fetch: typeof globalThis.fetch;
-  /** True to send `Output.object` schemas in full, although the endpoint does not enforce them. */
+  /** True to send the schemas of `Output.object` in full. The endpoint does not enforce them. */
   readonly supportsStructuredOutputs: boolean;
-  /** True to request token counts for streams as well. */
+  /** True to request the token counts of streamed responses. */
   readonly includeUsage: boolean;
 }
 
 /**
- * Provider factory: `createOpenAI` or `createOpenAICompatible`, in the major version that fits your
- * `ai`.
+ * Function that creates a provider: `createOpenAI` or `createOpenAICompatible`, from the major
+ * version that fits the installed version of `ai`.
  */
 export type CreateProvider<Model = unknown> = (
   settings: ProviderSettings,
 ) => (modelId: string) => Model;
 
-/** Type of a provider's models. */
+/** Model type of the provider that `Create` creates. */
 export type ModelOf<Create extends CreateProvider> = ReturnType<ReturnType<Create>>;
 
 /**
- * The model of a rollout for `generateText`, `streamText` and agents. The provider determines the
- * API: `createOpenAI` uses the Responses API, `createOpenAICompatible` Chat Completions. Failed
- * calls are not retried, because the explorer retries whole rollouts.
+ * Creates a model object for `generateText`, `streamText` and agents that calls the model of a
+ * rollout. The provider determines the API: `createOpenAI` uses the Responses API, and
+ * `createOpenAICompatible` uses Chat Completions. Failed calls are not retried, because the
+ * explorer retries whole rollouts.
  */
 export function aiSdkModel<Create extends CreateProvider>(
   endpoint: AgentEndpoint,
@@ -46,12 +47,12 @@ export function aiSdkModel<Create extends CreateProvider>(
   return createProvider(settings)(endpoint.model) as ModelOf<Create>;
 }
 
-/** Returns true for HTTP statuses on which the AI SDK would retry. */
+/** Returns true for HTTP statuses after which the AI SDK would retry a call. */
 const isRetried = (status: number): boolean => status >= 500 || [408, 409, 429].includes(status);
 
 /**
- * Wraps `fetch` so that it throws for responses that the AI SDK would retry. If `fetch` throws, the
- * AI SDK retries only failed connections.
+ * Wraps `fetch` so that it throws for responses after which the AI SDK would retry. If `fetch`
+ * itself throws, the AI SDK retries only if the connection failed.
  */
 function withoutRetries(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {

@@ -1,10 +1,13 @@
-/** Agent errors that are caused by the model's output. They are training data, not failures. */
+/**
+ * Recognizes agent errors that are caused by the model's output. Such rollouts are training data,
+ * not failures.
+ */
 import { agentOutcome, type AgentOutcome } from '@trinity-rft/workflow';
 
 /**
- * Kind of fault. `model_behavior`: a final answer that does not fit its schema, or none at all,
- * because the last step called tools or was truncated. The framework reports other mistakes to the
- * model.
+ * Fault of the model that ended an agent's run. `model_behavior` means that the final answer does
+ * not fit its schema, or that there is no answer because the last step called tools or was
+ * truncated. Other mistakes do not end the run, because the framework reports them to the model.
  */
 export type ModelFault = 'model_behavior';
 
@@ -17,8 +20,8 @@ export const outcomeOf = <Result>(
 ): Promise<AgentOutcome<Result, ModelFault>> => agentOutcome(run, faultOf);
 
 /**
- * Identifies a fault by the error's name, because several versions of the framework may be
- * installed.
+ * Returns the kind of fault that an error means, or undefined. Compares the error's name, not its
+ * class, because several versions of the framework may be installed.
  */
 const faultOf = ({ name, message }: Error): ModelFault | undefined =>
   name === 'AI_NoObjectGeneratedError' ||

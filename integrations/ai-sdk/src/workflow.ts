@@ -1,4 +1,4 @@
-/** An AI SDK agent as a workflow. */
+/** Declares workflows that run AI SDK agents. */
 import {
   agentWorkflow,
   type AgentContext,
@@ -10,9 +10,12 @@ import { withDefaultProvider } from './default-provider.js';
 import { aiSdkModel, type CreateProvider, type ModelOf } from './model.js';
 import { outcomeOf } from './outcome.js';
 
-/** Context of a workflow, with the model for the agent. `Model` is the provider's model type. */
+/**
+ * Context of the workflow function, with the model for the agent. `Model` is the model type of the
+ * provider.
+ */
 export interface AiSdkContext<Model> extends AgentContext {
-  /** The trained model, for agents that do not specify their model by name. */
+  /** The trained model. Agents that specify their model by name do not need it. */
   readonly languageModel: Model;
 }
 
@@ -22,16 +25,16 @@ export interface AiSdkWorkflowOptions<
   Args = AnyArgs,
 > extends AgentWorkflowOptions<AiSdkContext<ModelOf<Create>>, Args> {
   /**
-   * Provider for the model: `createOpenAI` (Responses) or `createOpenAICompatible` (Chat
-   * Completions).
+   * Function that creates the provider of the model: `createOpenAI` (Responses API) or
+   * `createOpenAICompatible` (Chat Completions API).
    */
   readonly provider: Create;
 }
 
 /**
- * Declares a workflow that runs an agent. An agent that specifies its model by name gets the
- * auxiliary model of that name if there is one, otherwise the trained model. The metric
- * `model_fault` is 1 for rollouts that end with a `ModelFault`, otherwise 0.
+ * Declares a workflow that runs an agent. If the agent specifies its model by name, it gets the
+ * auxiliary model with this name or, if there is none, the trained model. The metric `model_fault`
+ * is 1 for rollouts that end with a `ModelFault`, otherwise 0.
  * @throws ConfigError for an invalid name
  */
 export function aiSdkWorkflow<Create extends CreateProvider, Args = AnyArgs>({

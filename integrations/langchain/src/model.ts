@@ -1,9 +1,9 @@
-/** The model of a rollout as a `ChatOpenAI` of LangChain. */
+/** Makes the model of a rollout available as a `ChatOpenAI` of LangChain. */
 import { ChatOpenAI, ChatOpenAICompletions, type ChatOpenAIFields } from '@langchain/openai';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { rejectUnstableTools } from './unstable-tools.js';
 
-/** Fields of `ChatOpenAI` that the endpoint determines. */
+/** Names of the fields of `ChatOpenAI` that the endpoint determines. */
 type EndpointFields =
   | 'model'
   | 'modelName'
@@ -14,22 +14,22 @@ type EndpointFields =
   | 'completions';
 
 /**
- * Options of a rollout's model: the fields of `ChatOpenAI` that the endpoint does not determine,
- * such as `streaming` and `useResponsesApi`.
+ * Options of the rollout's model: fields of `ChatOpenAI` that the endpoint does not determine, such
+ * as `streaming` and `useResponsesApi`.
  */
 export interface LangchainModelOptions extends Omit<ChatOpenAIFields, EndpointFields> {
   /**
-   * `reject` makes calls fail if their tools have a new name each time (`extract-1`, `extract-2`
-   * ...), because such names make every prompt different.
+   * Reaction to tools whose name changes with every call (`extract-1`, `extract-2` ...). `reject`
+   * makes such calls fail, because the changing names would make every prompt different.
    * @default "reject"
    */
   readonly unstableTools?: 'reject' | 'allow';
 }
 
 /**
- * Creates a `ChatOpenAI` whose calls belong to the rollout of `endpoint`. Create one per rollout:
- * with a shared model and `maxConcurrency`, LangChain makes queued calls in the async context of
- * the previous call.
+ * Creates a `ChatOpenAI` whose calls belong to the rollout of `endpoint`. Create one per rollout.
+ * If rollouts shared a model with `maxConcurrency`, LangChain would make queued calls in the async
+ * context of another call.
  */
 export function langchainModel(
   endpoint: AgentEndpoint,
@@ -44,11 +44,11 @@ export function langchainModel(
 }
 
 /**
- * Chat Completions without LangChain's token counting of streamed calls, for which LangChain would
- * download a vocabulary.
+ * Chat Completions model that does not count the tokens of streamed calls like LangChain, which
+ * would download a vocabulary for this.
  */
 class Completions extends ChatOpenAICompletions {
-  /** Returns an estimate. The endpoint reports the exact number of tokens. */
+  /** Returns an estimate, because the endpoint reports the exact number of tokens. */
   override getNumTokens(
     ...[content]: Parameters<ChatOpenAICompletions['getNumTokens']>
   ): Promise<number> {

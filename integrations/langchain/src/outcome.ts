@@ -1,16 +1,20 @@
-/** Agent errors that are caused by the model's output. They are training data, not failures. */
+/**
+ * Recognizes agent errors that are caused by the model's output. Such rollouts are training data,
+ * not failures.
+ */
 import { causesOf } from '@trinity-rft/core/support';
 import { agentOutcome, type AgentOutcome } from '@trinity-rft/workflow';
 
 /**
- * Kind of fault:
+ * Fault of the model that ended an agent's run:
  * - `max_turns`: the agent reached its limit of steps or calls without an answer
- * - `model_behavior`: a call or a final answer that does not fit its schema
+ * - `model_behavior`: a call or the final answer does not fit its schema
  */
 export type ModelFault = 'max_turns' | 'model_behavior';
 
 /**
- * Fault kinds, keyed by error class name, because several copies of the framework may be installed.
+ * Kinds of faults, keyed by the name of the error class. Classes are compared by name because
+ * several copies of the framework may be installed.
  */
 const faults: Readonly<Record<string, ModelFault>> = {
   GraphRecursionError: 'max_turns',
@@ -25,7 +29,7 @@ const faults: Readonly<Record<string, ModelFault>> = {
 };
 
 /**
- * Start of the SyntaxError message of the `openai` package for structured output that is not JSON.
+ * Start of the message with which the `openai` package reports structured output that is not JSON.
  */
 const notJson = 'Error reading response';
 
@@ -38,8 +42,8 @@ export const outcomeOf = <Result>(
 ): Promise<AgentOutcome<Result, ModelFault>> => agentOutcome(run, faultOf);
 
 /**
- * Returns the kind of fault of an error or of one of its causes, because middleware may wrap
- * errors.
+ * Returns the kind of fault that an error or one of its causes means, or undefined. Causes are
+ * included because middleware may wrap errors.
  */
 function faultOf(error: Error): ModelFault | undefined {
   for (const cause of causesOf(error)) {

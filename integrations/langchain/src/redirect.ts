@@ -1,4 +1,4 @@
-/** Makes agents and graphs that were created before a rollout use the rollout's model. */
+/** Redirects agents and graphs that were created before a rollout to the rollout's model. */
 import { randomUUID } from 'node:crypto';
 import type { ChatOpenAI } from '@langchain/openai';
 import type { Runtime } from '@trinity-rft/core';
@@ -6,7 +6,6 @@ import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { createAgent, createMiddleware, type AgentMiddleware, type ReactAgent } from 'langchain';
 import { langchainModel, type LangchainModelOptions } from './model.js';
 
-/** Key of the model in a rollout's configuration. */
 const key = 'trinity_model' as const;
 
 interface WithConfigurable {
@@ -19,15 +18,15 @@ export interface RunConfigOptions extends LangchainModelOptions {
   readonly signal: AbortSignal;
 }
 
-/** Second argument of `invoke` and `stream`. */
+/** Configuration of a rollout: the second argument of `invoke` and `stream`. */
 export interface RunConfig {
   readonly configurable: { readonly thread_id: string; readonly [key]: ChatOpenAI };
   readonly signal: AbortSignal;
 }
 
 /**
- * Creates the configuration of a rollout: its model for {@link redirectModel} and {@link runModel},
- * and its own thread.
+ * Creates the configuration of a rollout. It contains the rollout's model, for {@link
+ * redirectModel} and {@link runModel}, and the id of a new thread.
  */
 export function runConfig({ endpoint, runtime, signal, ...options }: RunConfigOptions): RunConfig {
   // The id is random, because several processes may use one checkpointer, which may outlive them.
@@ -38,23 +37,23 @@ export function runConfig({ endpoint, runtime, signal, ...options }: RunConfigOp
   };
 }
 
-/** Returns the model in a rollout's configuration. */
+/** Returns the model that the configuration of a rollout contains. */
 export function modelOf({ configurable }: RunConfig): ChatOpenAI {
   return configurable[key];
 }
 
 /**
- * Returns the model for a graph node: the rollout's model, or `own` outside of rollouts. Example:
- * `runModel(config, productionModel).invoke(...)`.
+ * Returns the model that a graph node should use: the rollout's model or, outside of rollouts,
+ * `own`. Example: `runModel(config, productionModel).invoke(...)`.
  */
 export function runModel<Own>(config: WithConfigurable | undefined, own: Own): Own | ChatOpenAI {
   return (config?.configurable?.[key] as ChatOpenAI | undefined) ?? own;
 }
 
 /**
- * Middleware of `createAgent` that replaces the agent's model with the model of {@link runConfig},
- * so that one agent object can serve many rollouts. The middleware must come last, because later
- * middleware may choose another model.
+ * Creates middleware for `createAgent` that replaces the agent's model with the model in {@link
+ * runConfig}, so that one agent object can serve many rollouts. It must be the last middleware,
+ * because later middleware may choose another model.
  */
 export function redirectModel(): AgentMiddleware {
   return createMiddleware({
@@ -69,8 +68,8 @@ export function redirectModel(): AgentMiddleware {
 type AnyAgent = ReactAgent<any>;
 
 /**
- * Returns a copy of an agent made with `createAgent`, with {@link redirectModel} as the last
- * middleware. The agent's `withConfig` settings are not copied.
+ * Returns a copy of an agent that was created with `createAgent`, with {@link redirectModel} as its
+ * last middleware. Settings made with the agent's `withConfig` are not copied.
  */
 export function redirected<Agent extends AnyAgent>({ options }: Agent): Agent {
   const middleware = [...(options.middleware ?? []), redirectModel()];

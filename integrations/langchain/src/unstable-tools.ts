@@ -1,14 +1,17 @@
-/** Finds tools whose names change with every call. */
+/** Finds tools whose name changes with every call. */
 import { ConfigError } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 
 /**
- * Matches the names that `createAgent({ responseFormat })` gives to tools for schemas without a
+ * Matches the tool names that `createAgent({ responseFormat })` generates for schemas without a
  * title.
  */
 const numbered = /^extract-\d+$/;
 
-/** Returns the numbered tool names in a request body; empty if the body is not JSON. */
+/**
+ * Returns the generated tool names in a request body. Returns an empty list if the body is not
+ * JSON.
+ */
 export function unstableToolNames(body: string): readonly string[] {
   const { tools } = (tryJson(body) ?? {}) as { readonly tools?: unknown };
   if (!Array.isArray(tools)) return [];
@@ -17,7 +20,7 @@ export function unstableToolNames(body: string): readonly string[] {
     .filter((name): name is string => typeof name === 'string' && numbered.test(name));
 }
 
-/** Wraps `inner` so that requests with numbered tool names throw a ConfigError. */
+/** Wraps `inner` so that requests with generated tool names throw a ConfigError. */
 export function rejectUnstableTools(inner: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
     const names = typeof init?.body === 'string' ? unstableToolNames(init.body) : [];

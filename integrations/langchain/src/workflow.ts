@@ -1,4 +1,4 @@
-/** A LangChain agent or LangGraph graph as a workflow. */
+/** Declares workflows that run LangChain agents or LangGraph graphs. */
 import type { ChatOpenAI } from '@langchain/openai';
 import {
   agentWorkflow,
@@ -11,13 +11,13 @@ import type { LangchainModelOptions } from './model.js';
 import { outcomeOf } from './outcome.js';
 import { modelOf, runConfig, type RunConfig } from './redirect.js';
 
-/** Context of a workflow, with the model for the agent. */
+/** Context of the workflow function, with the model for the agent. */
 export interface LangchainContext extends AgentContext {
-  /** The model of this rollout, for agents that are created per rollout. */
+  /** The model of this rollout, for agents that are created within the rollout. */
   readonly chatModel: ChatOpenAI;
   /**
-   * Configuration for `invoke` and `stream`: signal, thread, and the model for {@link
-   * redirectModel}.
+   * Configuration to pass to `invoke` and `stream`. It contains the signal, the thread, and the
+   * model for {@link redirectModel}.
    */
   readonly config: RunConfig;
 }

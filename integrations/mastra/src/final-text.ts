@@ -1,6 +1,9 @@
-/** The final answer of an agent, without the text of earlier turns. */
+/** Returns the final answer of an agent, without the text of earlier turns. */
 
-/** Relevant part of the result of `agent.generate()`, or of `getFullOutput()` of a stream. */
+/**
+ * Result of `agent.generate()`, or of `getFullOutput()` of a stream, reduced to the part that is
+ * used.
+ */
 export interface AgentOutput {
   readonly text: string;
   readonly steps: readonly { readonly text: string }[];
@@ -8,9 +11,9 @@ export interface AgentOutput {
 }
 
 /**
- * Returns the text of the last turn; `generate().text` would join the text of all turns. Empty if
- * the agent stopped at a tool call.
- * @throws the `error` of the output, which a stream reports without throwing it
+ * Returns the text of the last turn, unlike `generate().text`, which joins the text of all turns.
+ * The text is empty if the agent stopped at a tool call.
+ * @throws the `error` of the output; streams report errors there instead of throwing them
  */
 export function finalText({ text, steps, error }: AgentOutput): string {
   if (error) throw error;

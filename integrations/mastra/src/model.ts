@@ -1,17 +1,17 @@
-/** The model of a rollout as a model configuration of Mastra. */
+/** Makes the model of a rollout available as a model configuration of Mastra. */
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 
 export interface MastraModelOptions {
   /**
-   * API that Mastra calls. With `chat`, Mastra sends identical text of two turns only once, so the
-   * prompt differs from the recorded conversation and is tokenized again
+   * API that Mastra calls. With `chat`, Mastra sends text only once if two turns have identical
+   * text. The prompt then differs from the recorded conversation and is tokenized again
    * (`model/fork/text_edited`).
    * @default "responses"
    */
   readonly api?: 'chat' | 'responses';
 }
 
-/** A model configuration of Mastra. */
+/** Model configuration, as Mastra accepts it. */
 export interface MastraModel {
   readonly id: `${string}/${string}`;
   readonly url: string;
@@ -21,8 +21,8 @@ export interface MastraModel {
 
 /**
  * Creates a model configuration for `new Agent({ model })`, `agent.generate(messages, { model })`
- * or a `model` function. Mastra calls the model over HTTP with the global `fetch`. To call the
- * model without HTTP, pass a model of an AI SDK provider created with `endpoint.aiSdk()`.
+ * or a `model` function. Mastra calls the model over HTTP with the global `fetch`. To avoid HTTP,
+ * use a model of an AI SDK provider that is created with `endpoint.aiSdk()` instead.
  */
 export function mastraModel(
   endpoint: AgentEndpoint,

@@ -1,9 +1,13 @@
-/** Agent errors that are caused by the model's output. They are training data, not failures. */
+/**
+ * Recognizes agent errors that are caused by the model's output. Such rollouts are training data,
+ * not failures.
+ */
 import { agentOutcome, type AgentOutcome } from '@trinity-rft/workflow';
 
 /**
- * Kind of fault. `model_behavior`: a final answer that does not fit its schema. The framework
- * reports other mistakes to the model.
+ * Fault of the model that ended an agent's run. `model_behavior` means that the final answer does
+ * not fit its schema. Other mistakes do not end the run, because the framework reports them to the
+ * model.
  */
 export type ModelFault = 'model_behavior';
 
@@ -15,7 +19,7 @@ export const outcomeOf = <Result>(
   run: Promise<Result>,
 ): Promise<AgentOutcome<Result, ModelFault>> => agentOutcome(run, faultOf);
 
-/** Ids of Mastra's errors about `structuredOutput`. */
+/** Ids of the errors that Mastra throws if the model gives no valid structured output. */
 const faults: ReadonlySet<unknown> = new Set([
   'STRUCTURED_OUTPUT_SCHEMA_VALIDATION_FAILED',
   'STRUCTURED_OUTPUT_OBJECT_UNDEFINED',

@@ -1,4 +1,4 @@
-/** A Mastra agent as a workflow. */
+/** Declares workflows that run Mastra agents. */
 import {
   agentWorkflow,
   type AgentContext,
@@ -10,9 +10,9 @@ import type { MastraModelOptions } from './model.js';
 import { outcomeOf } from './outcome.js';
 import { mastraRunOptions, type MastraRunOptions } from './run-options.js';
 
-/** Context of a workflow, with the options for the agent. */
+/** Context of the workflow function, with the options for the agent. */
 export interface MastraContext extends AgentContext {
-  /** Options for every call of the agent in this rollout. */
+  /** Options to pass to every call of the agent in this rollout. */
   readonly options: MastraRunOptions;
 }
 

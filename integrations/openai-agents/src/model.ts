@@ -1,9 +1,12 @@
-/** The model of a rollout as a `Model` of the Agents SDK. */
+/** Makes the model of a rollout available as a `Model` of the Agents SDK. */
 import { OpenAIChatCompletionsModel, OpenAIResponsesModel, type Model } from '@openai/agents';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { OpenAI } from 'openai';
 
-/** API to call: `/v1/responses`, the default of the SDK, or `/v1/chat/completions`. */
+/**
+ * API that the SDK calls: `responses` for `/v1/responses`, the default of the SDK, or `chat` for
+ * `/v1/chat/completions`.
+ */
 export type OpenAIAgentsApi = 'responses' | 'chat';
 
 /** Creates a `Model` whose calls belong to the rollout of `endpoint`. */

@@ -1,11 +1,15 @@
-/** Agent errors that are caused by the model's output. They are training data, not failures. */
+/**
+ * Recognizes agent errors that are caused by the model's output. Such rollouts are training data,
+ * not failures.
+ */
 import { MaxTurnsExceededError, ModelBehaviorError, ModelRefusalError } from '@openai/agents';
 import { agentOutcome, type AgentOutcome } from '@trinity-rft/workflow';
 
 /**
- * Kind of fault:
+ * Fault of the model that ended an agent's run:
  * - `max_turns`: the agent reached its limit of turns without an answer
- * - `model_behavior`: an unknown tool or handoff, or a final answer that does not fit `outputType`
+ * - `model_behavior`: the model called an unknown tool or handoff, or its final answer does not fit
+ * `outputType`
  * - `refusal`: the model refused to answer
  */
 export type ModelFault = 'max_turns' | 'model_behavior' | 'refusal';
@@ -18,8 +22,8 @@ const faults: readonly (readonly [ModelFault, new (...args: never[]) => Error])[
 
 /**
  * Returns the result of an agent's run, or the fault of the model that ended the run. Rejects with
- * every error that is not a {@link ModelFault}. A stream reports errors only while it is read, so
- * pass a promise that reads it: `outcomeOf(readAll(runner))`.
+ * every error that is not a {@link ModelFault}. For a stream, pass a promise that reads the stream,
+ * because its errors occur only while it is read: `outcomeOf(readAll(runner))`.
  */
 export const outcomeOf = <Result>(
   run: Promise<Result>,

@@ -1,15 +1,20 @@
-/** Replaces the `Model` instance of an agent, which a runner cannot override. */
+/**
+ * Replaces the model of an agent whose model is a `Model` instance, which a runner cannot override.
+ */
 import { Handoff, type Agent, type Model, type Tool } from '@openai/agents';
 import { WorkflowError } from '@trinity-rft/core';
 
-/** Rebuilds a tool that was made from an agent. `redirect` copies an agent with the new model. */
+/**
+ * Function that creates a tool from an agent again. It must pass the agent to `redirect`, which
+ * returns a copy of the agent with the new model.
+ */
 export type AgentToolMaker = (redirect: <A extends AnyAgent>(agent: A) => A) => Tool;
 
 export interface WithModelOptions {
   /**
-   * Functions that rebuild the tools made with `asTool`, by tool name, because the SDK does not
-   * expose their agents. `keep` is for agents without a `Model` instance, which use the model of
-   * the runner.
+   * Functions that create the tools made with `asTool` again, keyed by tool name. They are needed
+   * because the SDK does not give access to the agents of such tools. Use `keep` for tools whose
+   * agents have no `Model` instance and therefore use the runner's model.
    */
   readonly agentTools?: Readonly<Record<string, AgentToolMaker | 'keep'>>;
 }
@@ -19,9 +24,9 @@ export interface WithModelOptions {
 type AnyAgent = Agent<any, any>;
 
 /**
- * Returns a copy of `agent` that uses `model`, with copies of its handoffs, which may be cyclic.
- * The SDK does not copy listeners of agents.
- * @throws WorkflowError for a tool made with `asTool` that is missing in the options
+ * Returns a copy of `agent` that uses `model`. Its handoffs, which may be cyclic, are copied as
+ * well. Listeners of agents are not copied, because the SDK does not copy them.
+ * @throws WorkflowError if a tool made with `asTool` is missing in the options
  */
 export function withModel<A extends AnyAgent>(
   agent: A,
@@ -54,7 +59,10 @@ export function withModel<A extends AnyAgent>(
   return redirect(agent);
 }
 
-/** Returns true for tools made with `asTool`, the only tools that have listeners. */
+/**
+ * Returns true for tools made with `asTool`. They are recognized by their listeners, which no other
+ * tools have.
+ */
 const isAgentTool = (tool: Tool): boolean =>
   tool.type === 'function' && typeof (tool as { readonly on?: unknown }).on === 'function';
 

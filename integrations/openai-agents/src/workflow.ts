@@ -1,4 +1,4 @@
-/** An agent of the OpenAI Agents SDK as a workflow. */
+/** Declares workflows that run agents of the OpenAI Agents SDK. */
 import type { Runner } from '@openai/agents';
 import {
   agentWorkflow,
@@ -11,9 +11,9 @@ import type { OpenAIAgentsApi } from './model.js';
 import { outcomeOf } from './outcome.js';
 import { openaiAgentsRunner } from './runner.js';
 
-/** Context of a workflow, with the runner for the agent. */
+/** Context of the workflow function, with the runner for the agent. */
 export interface OpenAIAgentsContext extends AgentContext {
-  /** The runner of this rollout. */
+  /** The runner of this rollout, which calls the rollout's model. */
   readonly runner: Runner;
 }
 
@@ -21,7 +21,7 @@ export interface OpenAIAgentsWorkflowOptions<Args = AnyArgs> extends AgentWorkfl
   OpenAIAgentsContext,
   Args
 > {
-  /** API to call. @default "responses" */
+  /** API that the SDK calls. @default "responses" */
   readonly api?: OpenAIAgentsApi;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Runs a program as an agent. The program's environment contains the URL and API key of the
- * rollout's model.
+ * Runs a program as an agent. The program finds the URL and API key of the rollout's model in its
+ * environment variables.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,41 +11,41 @@ import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { createTranscript, type TranscriptLine } from './transcript.js';
 
 export interface Command {
-  /** A program in PATH. It is started without a shell. */
+  /** Program to start, looked up in PATH. No shell is used. */
   readonly command: string;
   readonly args?: readonly string[];
   /** Working directory. @default the working directory of this process */
   readonly cwd?: string;
   /**
-   * Additional environment variables, which override the variables of this process and of the
+   * Additional environment variables. They override the variables of this process and those of the
    * endpoint.
    */
   readonly env?: Readonly<Record<string, string>>;
   /**
-   * Text for standard input, which is then closed.
+   * Text to write to standard input, which is then closed.
    * @default ""
    */
   readonly input?: string;
   /**
-   * Maximum length of standard output, and of standard error, in characters. The oldest output is
-   * dropped.
-   * @default 1,000,000
+   * Maximum number of characters that are kept of standard output, and of standard error. The
+   * oldest output is dropped.
+   * @default 1_000_000
    */
   readonly transcriptLimit?: number;
 }
 
 export interface CommandResult {
-  /** The last `transcriptLimit` characters of standard output, trimmed. */
+  /** The last `transcriptLimit` characters of standard output, without surrounding white space. */
   readonly text: string;
-  /** Number of dropped characters of standard output before `text`. */
+  /** Number of characters of standard output that were dropped before `text`. */
   readonly dropped: number;
   /** Exit code of the program, or -1 if a signal ended it. */
   readonly exitCode: number;
-  /** Signal that ended the program; undefined if it exited by itself. */
+  /** Name of the signal that ended the program; undefined if the program exited by itself. */
   readonly signal?: NodeJS.Signals;
-  /** Lines of standard output and standard error in order of arrival. */
+  /** Lines of standard output and standard error, in the order of their arrival. */
   readonly transcript: readonly TranscriptLine[];
-  /** Wall-clock duration in seconds. */
+  /** Wall-clock duration of the program, in seconds. */
   readonly seconds: number;
 }
 
@@ -53,9 +53,9 @@ export interface CommandResult {
 const graceMs = 1000;
 
 /**
- * Runs `command` with `OPENAI_BASE_URL`, `OPENAI_API_KEY` and `TRINITY_MODEL` of `endpoint`. When
- * the program exits or `signal` aborts, the program's whole process group is killed (on Windows,
- * only the program).
+ * Runs `command` with the environment variables `OPENAI_BASE_URL`, `OPENAI_API_KEY` and
+ * `TRINITY_MODEL` of `endpoint`. When the program exits or `signal` aborts, the program's whole
+ * process group is killed (on Windows, only the program).
  * @throws WorkflowError `PROCESS_START` if the program cannot be started; `PROCESS_FAILED`, with
  * the end of its output, if its exit code is not 0; `NO_HTTP_ADDRESS` if the endpoint has no URL
  * @throws CancelledError if `signal` aborts
@@ -70,7 +70,7 @@ export async function runCommand(
   return result;
 }
 
-/** Like {@link runCommand}, but also returns the result of a program that fails. */
+/** Runs a command like {@link runCommand}, but returns the result even if the program fails. */
 export async function executeCommand(
   endpoint: AgentEndpoint,
   command: Command,
@@ -134,7 +134,7 @@ function start(endpoint: AgentEndpoint, given: Command): ChildProcess {
 
 type Exit = Pick<CommandResult, 'exitCode' | 'signal'>;
 
-/** Waits for the exit of the program. Resolves after its output has been read. */
+/** Waits until the program has exited and its output has been read. */
 async function untilExit(
   child: ChildProcess,
   command: Command,
@@ -156,7 +156,10 @@ async function untilExit(
   }
 }
 
-/** Kills the process group with SIGTERM, then SIGKILL, and waits for the remaining output. */
+/**
+ * Sends SIGTERM to the process group, waits until it has ended or {@link graceMs} has passed, sends
+ * SIGKILL, and waits for the remaining output.
+ */
 async function endGroup(child: ChildProcess): Promise<void> {
   killGroup(child, 'SIGTERM');
   for (let waited = 0; waited < graceMs && killGroup(child, 0); waited += 20) await sleep(20);
@@ -173,7 +176,7 @@ function requireHttp({ baseURL }: AgentEndpoint): void {
   );
 }
 
-/** Maximum length of a command in a message. */
+/** Maximum length of a command in error messages, in characters. */
 const shownLength = 300;
 
 function line({ command, args = [] }: Command): string {
@@ -198,8 +201,8 @@ function cancelled(command: Command, { reason }: AbortSignal): TrinityError {
 }
 
 /**
- * Checks that standard output is complete.
- * @throws WorkflowError `PROCESS_OUTPUT` if the beginning of standard output was dropped
+ * Checks that no output was dropped from the beginning of standard output.
+ * @throws WorkflowError `PROCESS_OUTPUT` if output was dropped
  */
 export function assertWhole(command: Command, { dropped }: CommandResult): void {
   if (dropped === 0) return;
@@ -209,12 +212,12 @@ export function assertWhole(command: Command, { dropped }: CommandResult): void 
   );
 }
 
-/** Maximum number of output lines in a message. */
+/** Maximum number of output lines in error messages. */
 const shownLines = 8;
 
 /**
- * Checks the exit code.
- * @throws WorkflowError `PROCESS_FAILED` if the exit code of the program is not 0
+ * Checks the exit code of the program.
+ * @throws WorkflowError `PROCESS_FAILED` if it is not 0
  */
 export function assertSucceeded(
   command: Command,

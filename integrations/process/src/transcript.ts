@@ -7,13 +7,13 @@ export interface TranscriptLine {
 
 export interface Transcript {
   add(stream: TranscriptLine['stream'], text: string): void;
-  /** Returns the kept text of one stream. */
+  /** Returns the characters of one stream that were kept. */
   text(stream: TranscriptLine['stream']): string;
-  /** Returns the number of dropped characters of one stream. */
+  /** Returns the number of characters of one stream that were dropped. */
   dropped(stream: TranscriptLine['stream']): number;
   /**
-   * Returns the kept lines. If characters of a stream were dropped, an additional line before the
-   * stream's first line states how many.
+   * Returns the kept lines of both streams. If characters of a stream were dropped, the stream's
+   * first line is preceded by a line that states their number.
    */
   lines(): readonly TranscriptLine[];
 }
@@ -21,8 +21,8 @@ export interface Transcript {
 const defaultLimit = 1_000_000;
 
 /**
- * Length in characters at which a piece is no longer extended, so that dropping part of it stays
- * cheap.
+ * Length in characters from which on a piece is not extended. It limits the cost of dropping a part
+ * of a piece.
  */
 const pieceLength = 16_384;
 
@@ -31,7 +31,10 @@ export function createTranscript(limit = defaultLimit): Transcript {
   const tails = { stdout: createTail(limit), stderr: createTail(limit) };
   let turn = 0;
   let latest: TranscriptLine['stream'] | undefined;
-  /** Returns the kept pieces of a stream, preceded by a notice if characters were dropped. */
+  /**
+   * Returns the kept pieces of a stream. If characters were dropped, the first piece is a notice of
+   * their number.
+   */
   const noticed = (stream: TranscriptLine['stream']) => {
     const { dropped, pieces } = tails[stream].kept();
     const text = `[${dropped} characters before this were dropped]\n`;
@@ -63,18 +66,18 @@ export function createTranscript(limit = defaultLimit): Transcript {
 }
 
 /**
- * Text that one stream wrote in one turn. The turn number increases whenever the writing stream
- * changes.
+ * Text that a stream wrote without the other stream writing in between. The turn number increases
+ * whenever the other stream writes.
  */
 interface Piece {
   readonly turn: number;
   readonly text: string;
 }
 
-/** Keeps the newest `limit` characters of a stream. */
+/** Creates a buffer that keeps the newest `limit` characters of a stream. */
 function createTail(limit: number) {
   let pieces: Piece[] = [];
-  /** Index of the oldest kept piece; earlier pieces are removed in batches. */
+  /** Index of the oldest piece that is kept. Earlier pieces are removed in batches. */
   let first = 0;
   let length = 0;
   let dropped = 0;
@@ -102,7 +105,7 @@ function createTail(limit: number) {
   };
 }
 
-/** Joins consecutive pieces of the same stream. */
+/** Joins consecutive pieces of the same stream, so that lines are not split between pieces. */
 function runsOf(pieces: readonly TranscriptLine[]): readonly TranscriptLine[] {
   const runs: TranscriptLine[] = [];
   for (const piece of pieces) {

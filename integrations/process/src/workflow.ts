@@ -1,4 +1,4 @@
-/** A program as a workflow. */
+/** Declares workflows that run programs. */
 import { ConfigError, WorkflowError } from '@trinity-rft/core';
 import { returnedBy } from '@trinity-rft/core/support';
 import {
@@ -21,41 +21,41 @@ import {
 } from './run-command.js';
 
 export interface ProcessContext extends WorkflowContext {
-  /** User prompt of the task. */
+  /** User prompt of the task, as text. */
   readonly question: string;
 }
 
 export interface ProcessWorkflowOptions<Args = AnyArgs> {
-  /** Name in `default_workflow_type`. */
+  /** Name with which `default_workflow_type` selects the workflow. */
   readonly name: string;
   /**
    * Schema of `workflow_args`, in zod or another Standard Schema library.
    * @default any arguments
    */
   readonly args?: ArgsSchema<Args>;
-  /** Returns the command for a task. */
+  /** Returns the command that runs the program for a task. */
   readonly command: (context: ProcessContext, args: Args) => Command;
   /**
    * Scores the result of the program.
-   * @default the task's reward function, applied to standard output; the rollout fails if the
-   * output exceeds `transcriptLimit`
+   * @default undefined: the task's reward function scores standard output, and the rollout fails if
+   * the output exceeds `transcriptLimit`
    */
   readonly score?: (
     result: CommandResult,
     context: ProcessContext,
   ) => Promise<WorkflowResult> | WorkflowResult;
   /**
-   * With `score`, the function `score` also receives the results of programs that a signal ended or
-   * whose exit code is not 0. It must check the exit code, otherwise a crash gets the reward of a
-   * wrong answer.
-   * @default undefined; such programs fail the rollout
+   * Handling of programs that fail, which means that a signal ended them or their exit code is not
+   * 0. With `score`, their results are also passed to the function `score`. The function must then
+   * check the exit code; otherwise, a crash gets the reward of a wrong answer.
+   * @default undefined: the rollout fails if the program fails
    */
   readonly failures?: 'score';
 }
 
 /**
- * Declares a workflow that starts the program once per rollout and records the program's model
- * calls. The metric `process_seconds` is the duration of the program.
+ * Declares a workflow that starts a program once per rollout and records the program's model calls.
+ * The metric `process_seconds` is the duration of the program.
  * @throws ConfigError for an invalid name, or `failures` without `score`
  */
 export function processWorkflow<Args = AnyArgs>({
@@ -97,8 +97,8 @@ function checked(name: string, made: Command): Command {
 }
 
 /**
- * Adds the metric `process_seconds` to a score. Returns invalid scores unchanged, because the
- * explorer reports them.
+ * Adds the metric `process_seconds` to a score. Returns an invalid score unchanged, because the
+ * explorer reports it.
  */
 function withSeconds(result: WorkflowResult, seconds: number): WorkflowResult {
   const isBare = typeof result === 'number' || typeof result === 'boolean';

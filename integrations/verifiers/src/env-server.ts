@@ -1,5 +1,6 @@
 /**
- * Client of a verifiers environment server, for one rollout. Messages are msgpack in ZeroMQ frames.
+ * Client of a verifiers environment server, for one rollout. Messages are msgpack data in ZeroMQ
+ * frames.
  */
 import { decode, encode } from '@msgpack/msgpack';
 import {
@@ -12,7 +13,7 @@ import {
 import { z } from 'zod';
 
 export interface RolloutRequest {
-  /** Row of the task, as serialized by the verifiers taskset. */
+  /** Data of the task, as serialized by its verifiers taskset. */
   readonly taskData: Readonly<Record<string, unknown>>;
   readonly baseURL: string;
   readonly apiKey: string;
@@ -31,9 +32,9 @@ export interface RolloutOptions {
 }
 
 export interface RolloutVerdict {
-  /** Weighted sum of the scores. */
+  /** Reward of the rollout: the weighted sum of the scores. */
   readonly reward: number;
-  /** Scores, keyed by name. */
+  /** Scores without weights, keyed by name. */
   readonly scores: Readonly<Record<string, number>>;
 }
 
@@ -65,7 +66,7 @@ type Reply = z.infer<typeof replySchema>;
 type Rewards = NonNullable<z.infer<typeof setSchema>['rewards']>;
 
 /**
- * Makes the server run the agent of a task with `baseURL` as its model endpoint.
+ * Makes the server run the agent on a task, with the model at `baseURL`, and returns its scores.
  * @throws EnvironmentError if the server or the rollout fails; CancelledError if `signal` aborts;
  * ConfigError if zeromq is not installed
  */
@@ -96,7 +97,6 @@ async function importZeromq() {
   }
 }
 
-/** The part of a ZeroMQ socket that is used here. */
 interface Socket {
   send(frames: (string | Uint8Array)[]): Promise<void>;
   receive(): Promise<Uint8Array[]>;
@@ -108,7 +108,7 @@ class Client {
   readonly #address: string;
   readonly #rewards = new Map<string, Rewards>();
   readonly #ok = new Map<string, boolean>();
-  /** Problems that the server reported, including those of attempts that were retried. */
+  /** Problems that the server reported, including those of attempts that it retried. */
   readonly #errors: Problem[] = [];
   #requests = 0;
 
@@ -129,7 +129,7 @@ class Client {
   }
 
   /**
-   * Sends a request and waits for its reply.
+   * Sends a request and returns its reply.
    * @throws EnvironmentError if the server does not reply in time; CancelledError if `signal`
    * aborts
    */
@@ -178,7 +178,11 @@ class Client {
     }
   }
 
-  /** Reads the verdict. `success` alone only means that the server completed the request. */
+  /**
+   * Computes the verdict from the server's reply and its earlier messages. `success` is not enough,
+   * because it only means that the server completed the request.
+   * @throws EnvironmentError if the rollout failed, or has no valid scores
+   */
   #verdict({ success, error, head, traces }: Reply): RolloutVerdict {
     if (!success) throw this.#failed(error ?? 'it gave no reason');
     const problem = this.#errors.at(-1) ?? head?.errors.at(-1);

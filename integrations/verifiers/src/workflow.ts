@@ -1,4 +1,4 @@
-/** Workflow that runs environments of the verifiers library. */
+/** Workflow that runs environments of the verifiers library on an environment server. */
 import { WorkflowError } from '@trinity-rft/core';
 import { defineWorkflow, type WorkflowContext } from '@trinity-rft/workflow';
 import { z } from 'zod';
@@ -7,7 +7,6 @@ import { runRollout } from './env-server.js';
 const seconds = z.number().positive();
 
 const argsSchema = z.strictObject({
-  /** Address of the environment server. */
   address: z
     .string()
     .regex(/^tcp:\/\/[^/]+:\d+$/, 'Write tcp://HOST:PORT.')
@@ -19,9 +18,10 @@ const argsSchema = z.strictObject({
 });
 
 /**
- * Workflow for environments of verifiers. Each row is a task, as serialized by its taskset
- * (`model_dump(mode="json")`). The server runs the agent, which calls the rollout's model endpoint,
- * and scores the rollout. The scores become metrics, named `score/NAME`.
+ * Workflow for environments of the verifiers library. Each row of the task set is a task, as
+ * serialized by its taskset (`model_dump(mode="json")`). The server runs the agent, which calls the
+ * rollout's model endpoint, and scores the rollout. The scores become metrics with names of the
+ * form `score/NAME`.
  */
 export const verifiersWorkflow = defineWorkflow({
   name: 'verifiers_workflow',
@@ -42,7 +42,7 @@ export const verifiersWorkflow = defineWorkflow({
   },
 });
 
-/** Returns those sampling settings of the rollout that OpenAI's API supports. */
+/** Returns the sampling settings of the rollout, limited to those that OpenAI's API supports. */
 function samplingOf({ task }: WorkflowContext): Readonly<Record<string, unknown>> {
   const { temperature, topP, maxTokens } = task.rolloutArgs;
   const sampling = { temperature, top_p: topP, max_tokens: maxTokens };

@@ -1,4 +1,7 @@
-/** Shows progress on the console, as one live line on a terminal and as plain lines elsewhere. */
+/**
+ * Shows the progress of a training run on the console. On a terminal, a single line is updated;
+ * elsewhere, plain lines are written.
+ */
 import { stripVTControlCharacters, styleText } from 'node:util';
 import type { Clock, MetricRecord, MetricSink } from '@trinity-rft/core';
 import {
@@ -11,18 +14,18 @@ import {
   type Progress,
 } from './status.js';
 
-/** Standard output, or a replacement for it. */
+/** Output of the console: standard output, or a replacement for it. */
 export interface Terminal {
   write(text: string): void;
   readonly isTTY: boolean;
-  /** Returns the width in characters. */
+  /** Returns the width of the terminal in characters. */
   columns(): number;
 }
 
 export interface ConsoleSinkOptions {
   readonly terminal: Terminal;
   readonly clock: Pick<Clock, 'now' | 'after'>;
-  /** Name of the stage, which is shown at the start of the line. @default no name */
+  /** Name of the stage, shown at the start of each line. @default no name */
   readonly stageName?: string;
   /** Environment variables. `NO_COLOR` and `TERM=dumb` are honoured. @default no variables */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -30,37 +33,38 @@ export interface ConsoleSinkOptions {
 
 export interface ConsoleSink extends MetricSink {
   /**
-   * Sets the number of train steps in the whole stage, including the steps before the stage was
-   * resumed. Undefined if the number is not known.
+   * Sets the number of train steps in the whole stage, including those before a resume. Undefined
+   * if the number is not known.
    */
   setTotalSteps(total: number | undefined): void;
   /**
-   * Sets the work in progress, which is shown before the step has ended, such as `explore step 3`
-   * and `12/64 runs`.
+   * Sets the work in progress, which is shown until the step ends. For example, `what` is `explore
+   * step 3` and `detail` is `12/64 runs`.
    */
   setActivity(what: string, detail?: string): void;
-  /** Writes a line of text. On a terminal, the line appears above the live line. */
+  /** Writes a line of text. On a terminal, it appears above the line that is updated. */
   log(line: string): void;
 }
 
-/** Time in ms between two updates of the live line. */
+/** Minimum time between two updates of the line on a terminal, in ms. */
 const redrawEveryMs = 100;
-/** Time in ms between two checks for a long step. */
+/** Time between two checks for a step that takes long, in ms. */
 const lookEveryMs = 1000;
 /**
- * Time in ms without output after which a plain line shows what is in progress. The time doubles
- * with each of these lines.
+ * Time without output, in ms, after which a plain line shows the work in progress. The time doubles
+ * after each of these lines.
  */
 const plainSilenceMs = 5000;
 const longestSilenceMs = 60_000;
 const clearLine = '\r\u001B[2K';
 
 /**
- * Shows stage, step, reward, loss, tokens per second and remaining time, each as soon as it is
- * known. Sources: reward from the explorer's `rollout/reward/mean`, loss from the trainer's
- * `actor/final_loss`, speed from `perf/throughput`, remaining time from the speed of the train
- * steps. Evaluation results get separate lines. Before a step has ended, the line shows what is in
- * progress and for how long. `close` shows the last step and ends the line.
+ * Creates a sink that shows stage, step, reward, loss, tokens per second and remaining time, each
+ * as soon as it is known. The reward is the explorer's `rollout/reward/mean`, the loss is the
+ * trainer's `actor/final_loss`, the speed is `perf/throughput`, and the remaining time is estimated
+ * from the duration of train steps. Evaluation results get separate lines. Until a step ends, the
+ * line shows the work in progress and its duration so far. `close` shows the last step and ends the
+ * line.
  */
 export function consoleSink(options: ConsoleSinkOptions): ConsoleSink {
   const { terminal, clock, stageName = '', env = {} } = options;
@@ -100,25 +104,28 @@ export function consoleSink(options: ConsoleSinkOptions): ConsoleSink {
 interface Screen {
   readonly terminal: Terminal;
   readonly clock: Pick<Clock, 'now' | 'after'>;
-  /** True if a single line is updated. Otherwise each state gets a new line. */
+  /**
+   * True if the output is a single line that is updated. Otherwise, each state is written as a new
+   * line.
+   */
   readonly isLive: boolean;
   readonly paint: (style: 'bold' | 'dim', text: string) => string;
   readonly label: string;
   progress: Progress;
-  /** The first train step that was seen, with its time. */
+  /** The first train step that was recorded, and the time of its record. */
   firstStep?: { readonly step: number; readonly at: number };
-  /** True if the live line is on the terminal's last line. */
+  /** True if the last line of the terminal is the line that is updated. */
   isDrawn: boolean;
   /** True if `progress` contains something that has not been shown yet. */
   isStale: boolean;
   shownAt: number;
-  /** Time of the last record or change of the activity, in ms of the clock. */
+  /** Time of the last record or change of the work in progress, in ms. */
   heardAt: number;
   activity?: { readonly what: string; readonly detail: string | undefined } | undefined;
   stopLooking?: (() => void) | undefined;
-  /** Time in ms without output before the next plain line, see {@link plainSilenceMs}. */
+  /** Current time without output before the next plain line, in ms; see {@link plainSilenceMs}. */
   silenceMs: number;
-  /** The last completed explore step. */
+  /** Number of the last completed explore step. */
   explored?: number;
   closed: boolean;
 }
@@ -145,8 +152,8 @@ function write(screen: Screen, record: MetricRecord): void {
 }
 
 /**
- * Measures the mean duration of train steps, in seconds. The first step only starts the clock,
- * because it includes the start-up.
+ * Updates the mean duration of train steps, in seconds. The first step is not included, because it
+ * contains the start-up.
  */
 function measureSpeed(screen: Screen, step: number): void {
   const now = screen.clock.now();
@@ -160,7 +167,7 @@ function measureSpeed(screen: Screen, step: number): void {
 const isDue = ({ clock, isLive, shownAt }: Screen, { role }: MetricRecord): boolean =>
   isLive ? clock.now() - shownAt >= redrawEveryMs : role === 'trainer';
 
-/** Shows what is in progress if nothing was shown for some time. */
+/** Shows the work in progress if nothing was shown for some time, and schedules the next check. */
 function look(screen: Screen): void {
   const { clock, isLive, shownAt, heardAt, silenceMs } = screen;
   screen.stopLooking = clock.after(lookEveryMs, () => look(screen));
@@ -205,7 +212,10 @@ function widthOf(terminal: Terminal): number {
   return (terminal.columns() || 80) - 1;
 }
 
-/** Returns a line with as many values, from the first on, as fit into `width` characters. */
+/**
+ * Returns the line to show. It contains as many of the values, in order, as fit into `width`
+ * characters.
+ */
 function renderLine(screen: Screen, width: number): string {
   const { label, progress, paint, activity, clock, heardAt } = screen;
   const seconds = (clock.now() - heardAt) / 1000;

@@ -1,9 +1,9 @@
 /**
- * CRC-32C (Castagnoli), as in TFRecord files. Source: RFC 3720, appendix B.4. The mask is
- * TensorFlow's.
+ * CRC-32C (Castagnoli), the checksum in TFRecord files. Source: RFC 3720, appendix B.4. The masking
+ * is TensorFlow's.
  */
 
-/** The polynomial with its bits reversed. */
+/** Polynomial of the CRC, with its bits reversed. */
 const polynomial = 0x82f63b78;
 
 const table = Uint32Array.from({ length: 256 }, (_, byte) => {
@@ -12,7 +12,7 @@ const table = Uint32Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-/** Returns the checksum of the bytes, an unsigned 32-bit integer. */
+/** Returns the CRC-32C of the bytes, an unsigned 32-bit integer. */
 export function crc32c(bytes: Uint8Array): number {
   let crc = 0xffffffff;
   for (const byte of bytes) crc = (crc >>> 8) ^ table[(crc ^ byte) & 0xff]!;
@@ -20,8 +20,8 @@ export function crc32c(bytes: Uint8Array): number {
 }
 
 /**
- * Returns the masked checksum: the checksum rotated right by 15 bits, plus a constant, modulo 2^32.
- * The mask avoids weak checksums for data that itself contains CRCs.
+ * Returns the masked CRC-32C: the checksum rotated right by 15 bits, plus a constant, modulo 2^32.
+ * TensorFlow masks checksums because the CRC of data that itself contains CRCs is weak.
  */
 export function maskedCrc32c(bytes: Uint8Array): number {
   const crc = crc32c(bytes);

@@ -1,31 +1,31 @@
 /**
- * Encodes a TensorBoard event file: Event messages (tensorflow/core/util/event.proto) in TFRecord
- * frames.
+ * Encodes events for TensorBoard event files: Event messages (tensorflow/core/util/event.proto),
+ * each in a TFRecord.
  */
 import type { Metrics } from '@trinity-rft/core';
 import { maskedCrc32c } from './crc32c.js';
 
-/** One event. Of the fields other than time and step, exactly one is set. */
+/** An event in a TensorBoard file. Besides time and step, exactly one field is set. */
 export interface TensorBoardEvent {
-  /** Seconds since the epoch. */
+  /** Time of the event, in seconds since the epoch. */
   readonly wallTime: number;
   readonly step?: number;
   /**
    * Version of the file format, `brain.Event:2`. It is set only in the first event of every file.
    */
   readonly fileVersion?: string;
-  /** Scalars by tag. They are stored as float32. */
+  /** Scalar values, keyed by tag. They are stored as float32. */
   readonly scalars?: Metrics;
   /**
-   * True if a training run starts or resumes at `step`. Readers then drop the data of earlier files
-   * from that step on.
+   * True if a training run starts or resumes at `step`. TensorBoard then ignores data of earlier
+   * files from that step on.
    */
   readonly sessionStart?: boolean;
 }
 
 /**
- * Returns a TFRecord frame: the length (uint64), its masked checksum (uint32), the payload and its
- * masked checksum, little-endian.
+ * Encodes a TFRecord: the length (uint64) and its masked checksum (uint32), then the payload and
+ * its masked checksum, all little-endian.
  */
 export function frame(payload: Buffer): Buffer {
   const head = Buffer.alloc(12);
@@ -37,8 +37,8 @@ export function frame(payload: Buffer): Buffer {
 }
 
 /**
- * Encodes an event. The field numbers are: Event wall_time 1, step 2, file_version 3, summary 5,
- * session_log 7, and SessionLog status 1 (START = 1).
+ * Encodes an event as a protobuf message. The field numbers are: Event wall_time 1, step 2,
+ * file_version 3, summary 5, session_log 7, and SessionLog status 1 (START = 1).
  */
 export function encodeEvent({
   wallTime,
@@ -57,7 +57,7 @@ export function encodeEvent({
 }
 
 /**
- * Encodes a Summary. The field numbers are: Summary value 1 (repeated), and Value tag 1,
+ * Encodes a Summary message. The field numbers are: Summary value 1 (repeated), and Value tag 1,
  * simple_value 2.
  */
 function encodeSummary(scalars: Metrics): Buffer {
@@ -67,7 +67,7 @@ function encodeSummary(scalars: Metrics): Buffer {
   return Buffer.concat(values);
 }
 
-/** Protobuf wire types. */
+/** Numbers of the wire types in protobuf. */
 const wire = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 
 const tagOf = (field: number, type: number): Buffer => varint((field << 3) | type);
@@ -91,8 +91,8 @@ function floatField(field: number, value: number): Buffer {
 }
 
 /**
- * Encodes seven bits per byte, the lowest bits first. Divides instead of shifting, because steps
- * may exceed 32 bits.
+ * Encodes an integer as a protobuf varint: seven bits per byte, the lowest bits first. Divides
+ * instead of shifting, because steps may exceed 32 bits.
  */
 function varint(value: number): Buffer {
   const bytes: number[] = [];

@@ -5,21 +5,21 @@ import { describeError } from '@trinity-rft/core';
 import { MonitorError } from './lines/monitor-error.js';
 
 export interface LineWriter {
-  /** Appends the line and a newline synchronously. */
+  /** Appends the line and a newline to the file before it returns. */
   write(line: string): void;
   close(): void;
 }
 
 export interface FileWriterOptions {
   /**
-   * Maximum size in bytes. A file that would exceed this size is renamed to `<file>.1`, which
-   * replaces an older `<file>.1`, and a new file is started.
+   * Maximum size of the file, in bytes. If a line would exceed it, the file is renamed to
+   * `<file>.1`, which replaces an older `<file>.1`, and a new file is started.
    * @default no limit
    */
   readonly maxFileBytes?: number;
 }
 
-/** Returns the path to which a full `file` is renamed. */
+/** Returns the path to which `file` is renamed when it has reached its maximum size. */
 export const earlierFile = (file: string): string => `${file}.1`;
 
 /**
@@ -50,7 +50,7 @@ export function fileWriter(
     bytes += size;
   };
   /**
-   * Clears the descriptor before closing the file, because its number may be reused for another
+   * Closes the file. Clears the descriptor first, because its number may be reused for another
    * file.
    */
   const release = (): void => {
@@ -58,7 +58,10 @@ export function fileWriter(
     descriptor = undefined;
     if (opened !== undefined) closeSync(opened);
   };
-  /** Undefined after {@link release}, and after a failed rename or open until a retry succeeds. */
+  /**
+   * Descriptor of the open file. Undefined after {@link release}, and after a failed rename or open
+   * until a retry succeeds.
+   */
   let descriptor: number | undefined = guarded(open);
   let isClosed = false;
   return {
@@ -73,7 +76,10 @@ export function fileWriter(
   };
 }
 
-/** Renames a full file. Ignores a missing file, which a user may have removed. */
+/**
+ * Renames a file that has reached its maximum size. Ignores a missing file, because a user may have
+ * removed it.
+ */
 function moveAway(file: string): void {
   try {
     renameSync(file, earlierFile(file));
@@ -82,7 +88,7 @@ function moveAway(file: string): void {
   }
 }
 
-/** Wraps file operations, so that their errors name the file. */
+/** Creates a function that runs file operations and adds the name of the file to their errors. */
 export function fileGuard(file: string, code: string): <T>(work: () => T) => T {
   return (work) => {
     try {

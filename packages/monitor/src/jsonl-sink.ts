@@ -1,5 +1,6 @@
 /**
- * Writes `metrics.jsonl`, with one line per record. Each line is written before `write` returns.
+ * Writes metrics to `metrics.jsonl`, with one line per record. Each line is in the file before
+ * `write` returns.
  */
 import { appendFileSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
@@ -13,18 +14,22 @@ import { trimJsonl } from './trim-jsonl.js';
 export interface JsonlSinkOptions {
   /** Path of the file. The file and its folder are created if necessary. */
   readonly path: string;
-  /** The last step, per role, whose existing records are kept. @default no records dropped */
+  /**
+   * Last step of each role whose records are kept; later records are removed. @default all records
+   * are kept
+   */
   readonly resume?: ResumePoint;
-  /** Receives one warning per metric that is not a finite number. @default no logger */
+  /** Logger for warnings: one per metric that has a value that is not finite. @default no logger */
   readonly logger?: Pick<Logger, 'warn'>;
 }
 
 /**
- * Appends one line per record: a JSON object with `role`, `step`, `metrics` and `timing`. Keys are
- * sorted, and seconds and rates are under `timing`, so that two training runs with the same seed
- * are identical in everything else, byte for byte. Numbers that are not finite become null. Opening
- * the file repairs it if a process was killed: it removes an incomplete line and records beyond the
- * resume point. `write` throws on a disk error, so wrap the sink in `teeSink`.
+ * Creates a sink that appends one line per record: a JSON object with `role`, `step`, `metrics` and
+ * `timing`. Keys are sorted. Durations and rates are in `timing`, so that everything else is
+ * identical, byte for byte, in two training runs with the same seed. Numbers that are not finite
+ * become null. When the file is opened, an incomplete line, left by a process that was killed, and
+ * the records beyond the resume point are removed. `write` throws on a disk error, so wrap the sink
+ * in `teeSink`.
  * @throws MonitorError when the file cannot be opened or written
  */
 export function jsonlSink({
@@ -65,7 +70,7 @@ export function jsonlSink({
   };
 }
 
-/** Returns the line of a record, including the newline. */
+/** Formats a record as a line of `metrics.jsonl`, including the newline. */
 export function jsonlLine({ role, step, metrics }: MetricRecord): string {
   const entries = Object.entries(metrics).sort(([a], [b]) => (a < b ? -1 : 1));
   const pick = (isTiming: boolean): Record<string, number> =>

@@ -1,4 +1,4 @@
-/** Writes the log as readable text. Each event starts a new line. */
+/** Writes log events as readable text. Each event starts on a new line. */
 import { describeError, type Clock, type Logger, type LogLevel } from '@trinity-rft/core';
 import { boundedText, redactText } from '@trinity-rft/core/support';
 import { redactField } from './redact.js';
@@ -7,28 +7,32 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const severity: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
 
-/** Maximum number of characters of an event, because agents may log whole pages. */
+/** Maximum length of an event in characters. Agents may log whole pages. */
 const longestLine = 100_000;
 
 export interface LoggerOptions {
-  /** Minimum level for `write`. */
+  /** Minimum level of the events that are passed to `write`. */
   readonly level: LogLevel;
   /**
-   * Receives a full line without its newline, e.g. `fileWriter(path).write`. If it throws, the
+   * Called with each line, without its newline, such as `fileWriter(path).write`. If it throws, the
    * error is reported once, on `console`.
    */
   readonly write: (line: string) => void;
   readonly clock: Pick<Clock, 'now'>;
-  /** Receives a short line for people, such as the `log` of a console sink. @default no console */
+  /**
+   * Called with a shorter line for the console, such as the `log` of a console sink. @default no
+   * console
+   */
   readonly console?: (line: string) => void;
-  /** Minimum level for `console`. @default 'warn' */
+  /** Minimum level of the events that are passed to `console`. @default 'warn' */
   readonly minConsoleLevel?: LogLevel;
 }
 
 /**
- * Creates a logger with lines such as `WARN 2026-01-02T03:04:05.678Z message key=value`, in UTC.
- * The second and later lines of a message are indented. Values of fields with names such as key,
- * token, password or secret are redacted, except for numbers and booleans. Never throws.
+ * Creates a logger that writes lines such as `WARN 2026-01-02T03:04:05.678Z message key=value`.
+ * Times are in UTC. If a message has several lines, all but the first are indented. Values of
+ * fields with names such as key, token, password or secret are redacted, unless they are numbers or
+ * booleans. Never throws.
  */
 export function createLogger(options: LoggerOptions): Logger {
   const { minConsoleLevel = 'warn' } = options;
@@ -80,8 +84,8 @@ function formatFields(fields: Fields): string {
 }
 
 /**
- * Formats a value. A single word is written without quotes. Strings with spaces, quotes or `=` are
- * written as JSON, so that a line can be parsed.
+ * Formats the value of a field. A single word is written without quotes. A string with spaces,
+ * quotes or `=` is written as JSON, so that the line can be parsed.
  */
 function formatValue(value: unknown): string {
   const plain = value instanceof Error ? describeError(value) : value;

@@ -3,23 +3,26 @@ import { mean } from '@trinity-rft/core';
 import { shortNumber } from './status.js';
 
 export interface PlotOptions {
-  /** Width of the whole plot in characters, including labels. @default 72 */
+  /** Width of the whole plot, including labels, in characters. @default 72 */
   readonly width?: number;
-  /** Height of the curve in lines, without title and bottom axis. @default 10 */
+  /** Height of the curve, without title and horizontal axis, in lines. @default 10 */
   readonly height?: number;
-  /** Line above the plot. @default no title */
+  /** Title, shown above the plot. @default no title */
   readonly title?: string;
-  /** Lower end of the axis. @default the smallest value */
+  /** Lower end of the vertical axis. @default the smallest value */
   readonly yMin?: number;
-  /** Upper end of the axis. @default the largest value */
+  /** Upper end of the vertical axis. @default the largest value */
   readonly yMax?: number;
-  /** Steps of the first and the last value. @default 1 and the number of values */
+  /**
+   * Steps of the first and the last value, shown at the ends of the horizontal axis. @default 1 and
+   * the number of values
+   */
   readonly steps?: readonly [first: number, last: number];
 }
 
 /**
- * Code point of the empty braille character, to which the bits of the dots are added. A character
- * has two columns of four dots.
+ * Code point of the braille character without dots. Adding bits to it sets dots. A character has
+ * two columns of four dots.
  */
 const brailleBase = 0x2800;
 const dotBits = [
@@ -28,10 +31,10 @@ const dotBits = [
 ] as const;
 
 /**
- * Draws values against their index from 1, with the ends of both axes and the first and the last
- * value. The lines are joined by newlines. If there are more values than columns of dots, each dot
- * shows the mean of an equal share of the values. Values that are not finite leave gaps. Values
- * outside of the axis are drawn at its ends.
+ * Draws the values as a line plot and returns its lines, joined by newlines. The ends of both axes,
+ * and the first and the last value, are labelled. If there are more values than columns of dots,
+ * each column shows the mean of an equal share of the values. Values that are not finite leave
+ * gaps. Values beyond the ends of the vertical axis are drawn at its ends.
  */
 export function plotCurve(values: readonly number[], options: PlotOptions = {}): string {
   const { width = 72, title } = options;
@@ -58,7 +61,10 @@ export function plotCurve(values: readonly number[], options: PlotOptions = {}):
   return [...heading, ...curve, axis, ends].join('\n');
 }
 
-/** Returns the row of a value, counted from 0 at the top. A flat curve is in the middle. */
+/**
+ * Returns the row of dots for a value, counted from 0 at the top. If all values are equal, they are
+ * in the middle.
+ */
 function dotRow(
   value: number,
   { bottom, top, dotsDown }: { bottom: number; top: number; dotsDown: number },
@@ -68,8 +74,8 @@ function dotRow(
 }
 
 /**
- * Returns a line of labels, with the first value at the left end of the axis and the last one at
- * the right end.
+ * Returns a line with the first label at the left end of the horizontal axis and the last label at
+ * its right end.
  */
 function endLabels(
   values: readonly number[],
@@ -83,7 +89,7 @@ function endLabels(
 
 /**
  * Returns one value per column of dots. If there are more values than columns, each column gets the
- * mean of an equal share of the values. Otherwise the values are interpolated linearly.
+ * mean of an equal share of the values. Otherwise, values are interpolated linearly.
  */
 function sampleAcross(values: readonly number[], across: number): readonly number[] {
   return Array.from({ length: across }, (_, column) => {
@@ -100,8 +106,8 @@ function sampleAcross(values: readonly number[], across: number): readonly numbe
 }
 
 /**
- * Draws lines of braille. Neighbouring dots are joined vertically, so that a steep curve has no
- * gaps.
+ * Draws the curve as lines of braille characters. Dots of neighbouring columns are joined
+ * vertically, so that a steep curve has no gaps.
  */
 function drawDots(
   dotRows: readonly (number | undefined)[],

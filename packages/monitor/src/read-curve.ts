@@ -1,16 +1,16 @@
-/** Reads a metric over the steps of a training run from `metrics.jsonl`. */
+/** Reads the values of a metric in a training run from `metrics.jsonl`. */
 import type { MetricRecord } from '@trinity-rft/core';
 import { readMetrics, valueOf } from './lines/metric-lines.js';
 
 export interface CurveOptions {
   readonly role: MetricRecord['role'];
-  /** Key of the metric, e.g. `rollout/reward/mean`. */
+  /** Name of the metric, such as `rollout/reward/mean`. */
   readonly metric: string;
 }
 
 /**
- * Returns the values of the metric, in the order of the file. Omits records that lack the metric,
- * and values that are not finite.
+ * Returns the values of the metric, in the order of the file. Omits records without the metric, and
+ * values that are not finite.
  * @throws MonitorError when the file cannot be read
  */
 export async function readCurve(

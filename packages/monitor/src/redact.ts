@@ -1,9 +1,9 @@
-/** Removes secrets from the fields of log lines. */
+/** Redacts secrets in the fields of log events. */
 import { isSecretName, redacted } from '@trinity-rft/core/support';
 
 /**
- * Returns the value of a field for the log, with secrets replaced, also within plain objects.
- * Numbers and booleans are never considered secrets (`tokens=512`).
+ * Returns the value of a field as it may be logged. Secrets are replaced, also within plain
+ * objects. Numbers and booleans are never considered secrets (`tokens=512`).
  */
 export function redactField(
   name: string,

@@ -1,13 +1,13 @@
 import type { MetricRole } from '@trinity-rft/core';
 
 /**
- * The last step, per role, whose metrics are kept. Later steps are repeated and recorded again. A
- * role without an entry keeps all its records.
+ * The last step of each role whose metrics are kept when a training run is resumed. Later steps are
+ * run and recorded again. All records of a role without an entry are kept.
  */
 export type ResumePoint = Readonly<Partial<Record<MetricRole, number>>> & {
   /**
-   * True if the training run had finished and is continued with more steps. The evaluation and the
-   * late rewards recorded at its end are then kept, because they are not repeated.
+   * True if the training run had finished and is now continued with more steps. The final
+   * evaluation and late rewards are then kept, because they are not repeated.
    * @default false
    */
   readonly hadEnded?: boolean;

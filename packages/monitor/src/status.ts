@@ -1,7 +1,7 @@
-/** Progress of a training run on the console, as values and as text. */
+/** Computes the progress of a training run for the console, as values and as text. */
 import type { MetricRecord } from '@trinity-rft/core';
 
-/** Values, each from the latest record that contained it. */
+/** Progress of a training run. Each value comes from the latest record that contained it. */
 export interface Progress {
   readonly step?: number;
   readonly totalSteps?: number;
@@ -9,18 +9,21 @@ export interface Progress {
   readonly reward?: number;
   readonly loss?: number;
   readonly tokensPerSecond?: number;
-  /** Mean duration of the observed train steps, in seconds. Undefined before the second step. */
+  /**
+   * Mean duration of the train steps, except the first one, in seconds. Undefined before the second
+   * step.
+   */
   readonly secondsPerStep?: number;
 }
 
-/** Metric that each displayed value comes from, keyed by the value's label. */
+/** Names of the metrics from which displayed values are taken, keyed by the value's label. */
 export const figureMetrics = {
   reward: 'rollout/reward/mean',
   loss: 'actor/final_loss',
   'tokens/s': 'perf/throughput',
 } as const;
 
-/** Returns the progress, updated with the values in a record. */
+/** Returns the progress after a record, with the values that the record contains. */
 export function follow(progress: Progress, { role, step, metrics }: MetricRecord): Progress {
   if (role === 'explorer')
     return { ...progress, reward: metrics[figureMetrics.reward] ?? progress.reward };
@@ -34,8 +37,8 @@ export function follow(progress: Progress, { role, step, metrics }: MetricRecord
 }
 
 /**
- * Returns the labels and texts of the known values, in order. An exceeded total was only an
- * estimate, and is not shown.
+ * Returns the labels and texts of the values that are known, in display order. If the step exceeds
+ * the total number of steps, the total was only an estimate, and is not shown.
  */
 export function figures({
   step = 0,
@@ -57,7 +60,9 @@ export function figures({
   ];
 }
 
-/** Returns true for the record of an explore step, and false for that of an evaluation. */
+/**
+ * Returns true if a record belongs to an explore step, and false if it belongs to an evaluation.
+ */
 export const isExploreStep = ({
   role,
   metrics,
@@ -65,16 +70,19 @@ export const isExploreStep = ({
   role === 'explorer' && Object.keys(metrics).some((key) => key.startsWith('rollout/'));
 
 /**
- * Returns the step after which an evaluation was made. The evaluation at the end of a training run
- * is recorded under the number after the last step, for which there is no explore step.
- * @param isExplored true if an explore step was recorded
+ * Returns the step after which an evaluation took place. The evaluation at the end of a training
+ * run is recorded under the number after that of the last step; no explore step has that number.
+ * @param isExplored returns true if an explore step with the given number was recorded
  */
 export const evaluatedAfter = (
   { role, step }: Pick<MetricRecord, 'role' | 'step'>,
   isExplored: (step: number) => boolean,
 ): number => (role === 'bench' || step === 0 || isExplored(step) ? step : step - 1);
 
-/** Returns the mean rewards of evaluations and benchmarks in a record, such as `gsm8k 0.512`. */
+/**
+ * Returns the mean rewards of evaluations and benchmarks in a record, as texts such as `gsm8k
+ * 0.512`.
+ */
 export function evaluationResults({ metrics }: MetricRecord): readonly string[] {
   return Object.entries(metrics).flatMap(([key, value]) => {
     const set = /^(?:eval|bench)\/(.+)\/reward\/mean(?:@\d+)?$/.exec(key)?.[1];
@@ -83,9 +91,9 @@ export function evaluationResults({ metrics }: MetricRecord): readonly string[] 
 }
 
 /**
- * Formats a number in few characters, such as `1234`, `12.3`, `0.0123`, `1.2e-7`. Numbers from 100
- * on are rounded to integers, and smaller numbers to three significant digits. Numbers outside of
- * [1e-4, 1e7) have two significant digits and an exponent.
+ * Formats a number in few characters, such as `1234`, `12.3`, `0.0123` or `1.2e-7`. Numbers of 100
+ * and above are rounded to integers, smaller numbers to three significant digits. Numbers outside
+ * of [1e-4, 1e7) are written with two significant digits and an exponent.
  */
 export function shortNumber(value: number): string {
   if (!Number.isFinite(value) || value === 0) return String(value);
@@ -94,7 +102,7 @@ export function shortNumber(value: number): string {
   return size >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
 }
 
-/** Formats a duration, such as `45s`, `3m 20s`, `2h 05m`. */
+/** Formats a duration, given in seconds, such as `45s`, `3m 20s` or `2h 05m`. */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 60) return `${whole}s`;

@@ -1,27 +1,28 @@
-/** Metric sink that passes its records on to several sinks. */
+/** Metric sink that passes each record to several other sinks. */
 import { describeError, type MetricRecord, type Metrics, type MetricSink } from '@trinity-rft/core';
 import { redactText } from '@trinity-rft/core/support';
 import { MonitorError } from './lines/monitor-error.js';
 
 /**
- * Maximum number of metrics in a record. With more metrics, drawing charts would take longer than a
+ * Maximum number of metrics in a record. Drawing charts of more metrics would take longer than a
  * step.
  */
 const mostMetrics = 5000;
 
 export interface TeeSinkOptions {
   /**
-   * Called once for each failed sink, when it is dropped, and once for records with too many
-   * metrics. If it throws, the error is ignored.
+   * Called once for each sink that fails, when it is dropped, and once for records that have too
+   * many metrics. Errors that it throws are ignored.
    */
   readonly onError: (error: MonitorError) => void;
 }
 
 /**
- * Writes every record to every sink, in order. Never throws. A failing sink is reported, closed and
- * dropped, and the other sinks continue, because monitoring must not end a training run. Secrets in
- * names of metrics are redacted, and at most 5,000 metrics of a record are written. `close` closes
- * the remaining sinks. Later writes are ignored.
+ * Creates a sink that writes every record to all given sinks, in order. It never throws. If a sink
+ * fails, the failure is reported and the sink is closed and dropped; the other sinks continue,
+ * because monitoring must not end a training run. Secrets in names of metrics are redacted, and at
+ * most 5,000 metrics of a record are written. `close` closes the remaining sinks. Later writes are
+ * ignored.
  */
 export function teeSink(sinks: readonly MetricSink[], { onError }: TeeSinkOptions): MetricSink {
   let alive = [...sinks];
@@ -86,8 +87,8 @@ export function teeSink(sinks: readonly MetricSink[], { onError }: TeeSinkOption
 }
 
 /**
- * Redacted metric names, keyed by the original name. A training run has few names, which recur in
- * every step.
+ * Redacted metric names, keyed by the original name. The map stays small, because the same names
+ * recur in every step.
  */
 const known = new Map<string, string>();
 

@@ -7,19 +7,26 @@ import { MonitorError } from './lines/monitor-error.js';
 import type { ResumePoint } from './resume-point.js';
 
 export interface TensorBoardSinkOptions {
-  /** Folder for `tensorboard --logdir`. Each role gets a subfolder with its first record. */
+  /**
+   * Folder for the event files, which can be passed to `tensorboard --logdir`. For each role, a
+   * subfolder is created with the first record.
+   */
   readonly directory: string;
-  /** Clock for the wall time of events and for file names. */
+  /** Clock for the times of events and for file names. */
   readonly clock: Pick<Clock, 'now'>;
-  /** Makes TensorBoard drop data of earlier files beyond these steps. @default no data dropped */
+  /**
+   * Last step of each role whose earlier data is kept. TensorBoard ignores data of earlier files
+   * beyond these steps.
+   * @default all data is kept
+   */
   readonly resume?: ResumePoint;
 }
 
 /**
- * Creates the sink. Every process, resumed or not, writes new files. TensorBoard reads all files of
- * a folder in the order of their names. Values are float32. Values that are not finite are written
- * unchanged, and TensorBoard marks them. `write` throws on a disk error, so wrap the sink in
- * `teeSink`.
+ * Creates a sink that writes TensorBoard event files. Every process writes new files, even if the
+ * training run is resumed. TensorBoard reads all files of a folder in the order of their names.
+ * Values are stored as float32. Values that are not finite are written as they are, and TensorBoard
+ * marks them. `write` throws on a disk error, so wrap the sink in `teeSink`.
  */
 export function tensorBoardSink({
   directory,
@@ -70,7 +77,8 @@ export function tensorBoardSink({
 }
 
 /**
- * Creates a file. TensorBoard reads names with `tfevents` in sorted order, so the time comes first.
+ * Creates an event file. TensorBoard reads files whose names contain `tfevents` in the order of
+ * their names, so the time is the first part that differs between names.
  */
 function createFile(folder: string, second: number): number {
   mkdirSync(folder, { recursive: true });

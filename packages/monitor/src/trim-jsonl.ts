@@ -1,7 +1,4 @@
-/**
- * Removes incomplete lines and records of repeated steps from a metrics file, after a process was
- * killed.
- */
+/** Removes incomplete lines, and records of steps that will be repeated, from a metrics file. */
 import { existsSync, readFileSync } from 'node:fs';
 import type { MetricRole } from '@trinity-rft/core';
 import { replaceFileSync, tryJson } from '@trinity-rft/core/support';
@@ -9,10 +6,11 @@ import { earlierFile } from './file-writer.js';
 import type { ResumePoint } from './resume-point.js';
 
 /**
- * Drops lines that are not JSON (incomplete because of a kill) and records beyond the resume point
- * of their role. With `hadEnded`, records that were written at the end of the training run are
- * kept. The new file is written next to the old one and renamed over it, so that nothing is lost if
- * this process is also killed. If the file is missing or needs no change, nothing is written.
+ * Removes lines that are not valid JSON, which a killed process may have left, and records beyond
+ * the resume point of their role. With `hadEnded`, records written at the end of the training run
+ * are kept. The new content is written to a separate file, which then replaces the original, so
+ * that nothing is lost if this process is killed as well. If the file is missing or needs no
+ * change, nothing is written.
  */
 export function trimJsonl(file: string, resume: ResumePoint): void {
   let isRepeated = false;
@@ -23,7 +21,10 @@ export function trimJsonl(file: string, resume: ResumePoint): void {
   });
 }
 
-/** Drops records of later steps, and incomplete lines, from a preview and from its earlier file. */
+/**
+ * Removes rollouts of later steps, and incomplete lines, from a preview file and from the file to
+ * which an earlier preview was renamed.
+ */
 export function trimPreview(file: string, lastStep: number): void {
   const stepOf = (record: unknown): number => Number((record as { step?: unknown } | null)?.step);
   for (const each of [earlierFile(file), file])
@@ -45,8 +46,8 @@ function keepLines(file: string, keeps: (record: unknown) => boolean): void {
 }
 
 /**
- * Returns true for a record to keep. JSON of another shape is kept, because other programs wrote
- * it.
+ * Returns true if a record is kept. JSON of another shape is always kept, because another program
+ * may have written it.
  */
 function stays(record: unknown, resume: ResumePoint): boolean {
   if (typeof record !== 'object' || record === null) return true;
@@ -64,7 +65,7 @@ const endedIt = (record: unknown, { explorer = -1, hadEnded = false }: ResumePoi
   hadEnded && explorer >= 0 && (record as { readonly role: unknown }).role === 'explorer';
 
 /**
- * Returns true for the record of an explore step. Only explore steps have the timing
+ * Returns true if a record belongs to an explore step. Only explore steps have the timing
  * `time/wait_explore_step`.
  */
 const isExploreStep = (record: unknown): boolean =>

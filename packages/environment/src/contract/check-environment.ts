@@ -5,22 +5,27 @@ import { checks } from './checks.js';
 import { failureOf, inTime, openInTime, type Subject } from './transcript.js';
 
 export interface EnvironmentCheck {
-  /** Claim that the check verifies, such as `equal starts give equal episodes`. */
+  /**
+   * The claim about the environment that is checked, such as `equal starts give equal episodes`.
+   */
   readonly name: string;
   /** `skipped` if there was nothing to check. */
   readonly outcome: 'passed' | 'failed' | 'skipped';
-  /** Reason for the failure or the skip; for a passed check, the measurements, if any. */
+  /** Reason for the failure or the skip. For a passed check, what was measured, if anything. */
   readonly detail?: string;
 }
 
 export interface CheckOptions {
   /** Arguments of the environment, as in `environment_args`. @default {} */
   readonly args?: Readonly<Record<string, unknown>>;
-  /** Rows to play. @default 20 rows that the environment generates */
+  /** Task rows to play. @default 20 rows that the environment generates */
   readonly rows?: readonly RawTask[];
-  /** Number of concurrently open episodes. Use fewer if each episode is a process. @default 100 */
+  /**
+   * Number of episodes that are open at the same time. Use fewer if each episode starts a process.
+   * @default 100
+   */
   readonly episodesAtOnce?: number;
-  /** Timeout of each call to the environment, in milliseconds. @default 60_000 */
+  /** Name of the setting that sets the timeout, used in error messages. @default "timeoutMs" */
   readonly timeoutMs?: number;
   /** Name of the timeout in error messages. @default "timeoutMs" */
   readonly limitName?: string;
@@ -33,7 +38,8 @@ export interface CheckOptions {
 const rowCount = 20;
 
 /**
- * Opens the environment, plays episodes, and closes it. Never rejects: failures are results.
+ * Opens the environment, plays episodes, and closes it. Never rejects: failures are returned as
+ * results.
  * @returns the results in order, or a single result if the environment cannot be opened
  */
 export async function checkEnvironment(

@@ -1,4 +1,4 @@
-/** The checks of the environment contract. */
+/** Checks that verify the claims of the environment contract. */
 import { isDeepStrictEqual } from 'node:util';
 import type { RawTask, SplitName } from '@trinity-rft/core';
 import type { Action, EpisodeStart, Solver } from '../seam/types.js';
@@ -15,7 +15,8 @@ import {
 } from './transcript.js';
 
 /**
- * Result of a check, with at most one property. A check without `failed` and `skipped` has passed.
+ * Result of a check. At most one property is set, with an explanation. A check without `failed` and
+ * `skipped` has passed.
  */
 interface Finding {
   readonly failed?: string;
@@ -99,7 +100,7 @@ const nonsenseEarnsLess: Check = async (subject) => {
   return {};
 };
 
-/** Calls `reset` directly, without the error handling of the play loop. */
+/** Starts an episode by calling `reset` directly, without the error handling of the play loop. */
 const resetRaw = (subject: Subject, { signal }: Pick<Subject, 'signal'> = subject) => {
   const { environment, rows, timeoutMs } = subject;
   return openInTime({ timeoutMs, signal }, (ended) =>
@@ -145,7 +146,9 @@ const stopsWhenTold: Check = async (subject) => {
   return failure === undefined ? { failed: 'it begins an episode although it was stopped' } : {};
 };
 
-/** Limits a policy to three steps, which are enough to reveal interference between episodes. */
+/**
+ * Limits a policy to three steps. They suffice to reveal interference between concurrent episodes.
+ */
 function briefly(policy: Solver): Solver {
   let left = 3;
   return (observation) => (left-- > 0 ? policy(observation) : undefined);
@@ -177,7 +180,7 @@ const splitsAreApart: Check = async ({ definition: { tasks }, args }) => {
 
 const keyOf = (row: RawTask): string => JSON.stringify(row);
 
-/** Checks, keyed by the claim that each verifies. */
+/** Checks of the contract, keyed by the claim that each of them verifies. */
 export const checks: Readonly<Record<string, Check>> = {
   'equal starts give equal episodes': equalEpisodes,
   'a refused action changes nothing, and says why': refusalsChangeNothing,

@@ -1,12 +1,11 @@
-/** Describes for users where two values differ. */
+/** Describes where two values differ, in text for users. */
 
-/** Maximum number of differences shown. */
 const mostShown = 3;
 const longestValue = 60;
 
 /**
- * Returns a description of the first paths at which the values differ, such as
- * `reward is 1 and 0; isDone is true and false`.
+ * Describes the first paths at which two values differ, such as `reward is 1 and 0; isDone is true
+ * and false`.
  */
 export function describeDifferences(a: unknown, b: unknown): string {
   const all = [...differences(a, b, '')];
@@ -45,7 +44,7 @@ const textOf = (value: unknown): string =>
   value === undefined ? 'not there' : (JSON.stringify(value) ?? typeof value);
 
 /**
- * Shortens two long strings to the same range, which begins shortly before their first difference.
+ * Truncates two long strings to the same range, which begins shortly before their first difference.
  */
 function shortened(left: string, right: string): string {
   if (Math.max(left.length, right.length) <= longestValue) return `${left} and ${right}`;

@@ -1,4 +1,4 @@
-/** Episodes of an environment under test, as comparable data. */
+/** Records episodes of an environment under test as plain data that can be compared. */
 import {
   describeError,
   EnvironmentError,
@@ -15,12 +15,12 @@ import { within } from '../waiting/within.js';
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** An open environment and the settings of its checks. */
+/** An open environment to check, and the settings of the checks. */
 export interface Subject {
   readonly definition: EnvironmentDefinition;
   readonly args: Args;
   readonly environment: Environment;
-  /** Rows to play. */
+  /** Task rows to play. */
   readonly rows: readonly RawTask[];
   readonly episodesAtOnce: number;
   /** Timeout of each call to the environment, in milliseconds. */
@@ -33,8 +33,8 @@ export interface Transcript {
   readonly start: Pick<GuardedEpisode, 'observation' | 'instructions' | 'tools'>;
   readonly steps: readonly (StepResult & { readonly stateKey: string | undefined })[];
   /**
-   * Reward of the episode: the rewards of the steps and the grade, combined by the environment's
-   * default rule.
+   * Reward of the episode, which the environment's default rule computes from the rewards of the
+   * steps and the grade.
    */
   readonly reward: number;
   readonly isDone: boolean;
@@ -56,8 +56,8 @@ export const begin = (
   });
 
 /**
- * Plays an episode from `start` until the episode ends, the policy stops, or the turn limit is
- * reached.
+ * Plays an episode from `start` until it ends, the policy stops, or the turn limit is reached, and
+ * returns its transcript.
  */
 export async function transcriptOf(
   subject: Subject,
@@ -80,12 +80,13 @@ export async function transcriptOf(
 }
 
 /**
- * Returns the environment's solver, or, if there is none, a policy with three meaningless actions.
+ * Returns the environment's solver. If there is none, returns a policy that takes three meaningless
+ * actions.
  */
 export const solverOf = ({ definition, args }: Subject, start: EpisodeStart): Solver =>
   definition.solver?.(start, args) ?? says('', '?', '1');
 
-/** Creates a policy that writes these text actions and then stops. */
+/** Creates a policy that takes these text actions one after the other and then stops. */
 export function says(...texts: readonly string[]): Solver {
   const left = [...texts];
   return () => {
@@ -105,8 +106,8 @@ export async function failureOf(work: () => Promise<unknown>): Promise<string | 
 }
 
 /**
- * Rejects if the work takes longer than `timeoutMs`. Takes no signal, so that episodes are closed
- * even if the checks are aborted. The signal that `work` receives aborts on the timeout.
+ * Calls `work`, and rejects if it takes longer than `timeoutMs`. The signal that `work` receives
+ * aborts only on the timeout, so that episodes are closed even if the checks are aborted.
  */
 export const inTime = <T>(
   { timeoutMs: ms }: Pick<Subject, 'timeoutMs'>,
@@ -114,8 +115,8 @@ export const inTime = <T>(
 ): Promise<T> => within({ ms, signal: never }, () => tooLate(ms), work);
 
 /**
- * Like {@link inTime}, but also aborts with `signal`, and closes a resource that opens after the
- * timeout.
+ * Calls `open` with the timeout of {@link inTime}. The signal that `open` receives also aborts with
+ * `signal`. If the resource opens after the timeout, it is closed.
  */
 export const openInTime = <T extends { close(): Promise<void> }>(
   { timeoutMs, signal }: Pick<Subject, 'timeoutMs' | 'signal'>,

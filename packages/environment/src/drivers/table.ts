@@ -1,4 +1,7 @@
-/** Drivers for environments of other systems, which `workflow_args.environment` can name. */
+/**
+ * Drivers for other systems' environments, which configurations name in
+ * `workflow_args.environment`.
+ */
 import type { EnvironmentDefinition } from '../seam/define.js';
 import { mcp } from './mcp/mcp.js';
 import { miniwob } from './miniwob/miniwob.js';

@@ -1,32 +1,33 @@
 /**
- * Environments that run in the process that opens them. An episode is an object with state and a
- * step function.
+ * Environments that run in the process that opens them. An episode is an object with its state and
+ * a step function.
  */
 import type { ToolDefinition } from '@trinity-rft/core';
 import { endsOnce } from '../seam/ends-once.js';
 import type { Action, Environment, Episode, EpisodeStart, StepResult } from '../seam/types.js';
 
-/** One episode of a native environment. */
+/** One episode of a native environment, with its state. */
 export interface World {
   readonly observation: string;
   readonly instructions?: string;
   readonly tools?: readonly ToolDefinition[];
   /**
-   * Takes a step. For an impossible action, the result is `refused`. The result is a promise only
-   * if the world asks a judge.
+   * Takes a step. Returns a result with `refused` if the action is impossible. Returns a promise
+   * only if the reward needs a judge.
    */
   step(action: Action): StepResult | Promise<StepResult>;
-  /** See `Episode.grade`. */
+  /** Returns the grade of the final state; see `Episode.grade`. @default no grade */
   grade?(): number | undefined;
-  /** See `Episode.stateKey`. */
+  /** Returns a key of the current state; see `Episode.stateKey`. @default no state keys */
   stateKey?(): string;
-  /** Frees resources such as a database. */
+  /** Frees resources of the episode, such as a database. */
   close?(): void;
 }
 
 /**
  * Creates an environment whose episodes are plain objects.
- * @param start must be pure, so that equal starts give equal worlds
+ * @param start creates an episode; must be a pure function, so that equal starts give equal
+ * episodes
  */
 export function nativeEnvironment(
   start: (start: EpisodeStart) => World,

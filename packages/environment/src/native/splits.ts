@@ -1,4 +1,4 @@
-/** Splits generated tasks so that no task occurs in both splits. */
+/** Divides generated tasks into two splits, so that no task occurs in both. */
 import {
   type RawTask,
   type SplitName,
@@ -8,14 +8,14 @@ import {
   TaskError,
 } from '@trinity-rft/core';
 
-/** Number of generated tasks per evaluation task, on average. */
+/** Average number of generated tasks per task in the evaluation split: one in ten belongs to it. */
 const evalShare = 10;
 
 /**
  * Draws rows until `count` different tasks of the split are found. A task's split depends on its
- * content, not its index, so that the same puzzle, drawn twice, cannot be in both splits.
+ * content, not on its index, so that a puzzle that is drawn twice cannot be in both splits.
  * @param draw returns the row for a 32-bit seed
- * @param keyOf returns the content of a row, equal for rows that are the same task
+ * @param keyOf returns a key of the row's content; rows with equal keys are the same task
  * @throws TaskError if too few different tasks are found
  */
 export function rowsOfSplit(
@@ -38,6 +38,6 @@ export function rowsOfSplit(
   );
 }
 
-/** Returns the split of a task with this content. */
+/** Returns the split to which a task belongs, given the key of its content. */
 const splitOf = (key: string): SplitName =>
   deriveSeed(0, key) % evalShare === 0 ? 'eval' : 'train';

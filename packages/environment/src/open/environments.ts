@@ -1,6 +1,6 @@
 /**
- * Environments of a training run. Each is opened once per set of arguments, and closed at the end
- * of the training run.
+ * Environments of a training run. For each set of arguments, an environment is opened once, and it
+ * is closed at the end of the training run.
  */
 import {
   ConfigError,
@@ -99,7 +99,10 @@ const openOne = (
 /** Timeout for closing an environment, in ms. */
 const closeMs = 60_000;
 
-/** Closes an environment, even one that opens only after the timeout. Does not reject. */
+/**
+ * Closes an environment. If it is still being opened, closes it when it is open, even after the
+ * timeout. Does not reject.
+ */
 async function closeOne({ environment, logger }: Opened): Promise<void> {
   const patience = { ms: closeMs, signal: new AbortController().signal };
   // An error at opening is reported where the environment was opened.

@@ -1,9 +1,9 @@
-/** Parsing and writing of the action format, such as `<action>{action}</action>`. */
+/** Reads and writes actions in a format such as `<action>{action}</action>`. */
 import { actionSlot } from '../seam/define.js';
 
 /**
- * Creates a pattern that finds every action in a text. Its first group is the action, which begins
- * after the nearest preceding opening of an action.
+ * Creates a regular expression that finds every action in a text. Its first group is the text
+ * between the end of the format and the nearest opening before it.
  */
 export function patternOf(format: string): RegExp {
   const [before = '', after = ''] = format.split(actionSlot).map(escaped);
@@ -12,7 +12,7 @@ export function patternOf(format: string): RegExp {
   return new RegExp(`${before}((?:(?!${before})[\\s\\S])*?)${after === '' ? '$' : after}`, 'g');
 }
 
-/** Returns the action as the model must write it. */
+/** Returns the text that the model must write to take an action. */
 export const written = (action: string, format = actionSlot): string =>
   format.replace(actionSlot, () => action);
 

@@ -1,4 +1,7 @@
-/** Plays episodes with the environment's solver and returns them as conversations to imitate. */
+/**
+ * Plays episodes with the environment's solver, and converts them to conversations that a model can
+ * imitate.
+ */
 import type { ChatMessage, RawTask, ToolDefinition } from '@trinity-rft/core';
 import type { EnvironmentDefinition } from '../seam/define.js';
 import type { Action } from '../seam/types.js';
@@ -9,14 +12,20 @@ import { playPolicy } from './play-policy.js';
 
 /** An episode played by the solver. */
 export interface Demonstration {
-  /** The conversation as if a model had played, with the system prompt first. */
+  /**
+   * Conversation of the episode, with the solver's actions as the model's messages. The system
+   * prompt is first.
+   */
   readonly messages: readonly ChatMessage[];
   /** Tools of the episode; undefined if the episode has no tools. */
   readonly tools: readonly ToolDefinition[] | undefined;
-  /** Reward of the episode by the environment's rule, including the grade. */
+  /** Reward of the episode under the environment's rule, including the grade. */
   readonly reward: number;
   readonly steps: number;
-  /** True if the environment or the turn limit ended the episode before the solver was done. */
+  /**
+   * True if the episode ended, because of the environment or the turn limit, before the solver was
+   * done.
+   */
   readonly isTruncated: boolean;
 }
 
@@ -30,7 +39,7 @@ interface DemonstrateOptions {
 
 /**
  * Plays an episode with the solver.
- * @param episode an episode that began with the row and seed of the options
+ * @param episode an episode that was started with the row and seed in the options
  */
 export async function demonstrate(
   episode: GuardedEpisode,
@@ -51,7 +60,7 @@ export async function demonstrate(
   return { messages, tools: episode.tools, reward, steps: steps.length, isTruncated };
 }
 
-/** Returns the assistant message with which a model would take this action. */
+/** Returns the assistant message with which a model would take an action. */
 function asAnswer(action: Action, format: string | undefined, step: number): ChatMessage {
   if (action.type === 'text')
     return asMessage({ responseText: written(action.text, format), toolCalls: [] });

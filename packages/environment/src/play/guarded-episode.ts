@@ -1,4 +1,4 @@
-/** Wraps an episode so that every wait has a deadline, and faults become EnvironmentErrors. */
+/** Wraps an episode so that every wait has a deadline, and errors become EnvironmentErrors. */
 import {
   describeError,
   EnvironmentError,
@@ -23,7 +23,7 @@ export interface GuardOptions {
    */
   readonly startTimeoutMs?: number;
   /**
-   * Name of the limits in error messages.
+   * Name of the time limit in error messages.
    * @default the key in `workflow_args`
    */
   readonly limitName?: string;
@@ -32,18 +32,18 @@ export interface GuardOptions {
   readonly signal: AbortSignal;
 }
 
-/** Part of an episode that the play loop uses. */
+/** The part of an episode that the play loop uses, with deadlines. */
 export interface GuardedEpisode extends Pick<Episode, 'observation' | 'instructions' | 'tools'> {
   step(action: Action): Promise<StepResult>;
   /**
-   * Returns the grade of the current state under the conditions of `Episode.grade`. Returns
-   * undefined if the rewards of the steps are the verdict, or the episode has no grade.
+   * Returns the grade of the current state, in the cases in which `Episode.grade` is called.
+   * Returns undefined if only the rewards of the steps count, or the episode has no grade.
    */
   grade(): Promise<number | undefined>;
   stateKey(): string | undefined;
   /**
-   * Returns the total time spent in reset, steps and grades, in milliseconds, including judge calls
-   * and other waits that the timeouts exclude.
+   * Returns the total time spent in reset, steps and grading, in milliseconds. Includes waits that
+   * the timeouts exclude, such as judge calls.
    */
   waitedMs(): number;
   /** Ends the episode. Failures are logged. */
@@ -51,7 +51,7 @@ export interface GuardedEpisode extends Pick<Episode, 'observation' | 'instructi
 }
 
 /**
- * Begins an episode with deadlines.
+ * Starts an episode whose calls have deadlines.
  * @param environment the environment, or a promise of it while it is being opened
  * @throws EnvironmentError, TaskError, and CancelledError if the signal aborts
  */
@@ -120,10 +120,10 @@ export async function beginEpisode(
   };
 }
 
-/** Step and action to which the environment's errors refer. */
+/** Step and action during which an error of the environment occurred. */
 interface Place {
   readonly step: number;
-  /** Hash of the action, equal for equal actions. */
+  /** Hash of the action. */
   readonly action: number;
   readonly text: string;
 }
@@ -135,7 +135,10 @@ function placeOf(step: number, action: Action): Place {
   return { step, action: deriveSeed(0, written), text };
 }
 
-/** Adds step and action to errors, so that the explorer detects repeated crashes at one action. */
+/**
+ * Adds the step and the action to errors of `work`, so that the explorer can detect repeated
+ * crashes at one action.
+ */
 async function atAction<T>({ step, action, text }: Place, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -158,7 +161,8 @@ function stateOf(episode: Episode, options: GuardOptions): string | undefined {
 }
 
 /**
- * Begins an episode. Closes the episode if it began after the timeout, so that it does not leak.
+ * Starts an episode. If the episode starts only after the timeout, closes it, so that it does not
+ * leak.
  */
 async function reset(
   environment: Environment,
@@ -171,7 +175,7 @@ async function reset(
   return episode;
 }
 
-/** Closes the episode even if the rollout was aborted. Failures are logged. */
+/** Closes an episode, even if its rollout was aborted. Failures are logged. */
 async function closeEpisode(episode: Episode, options: GuardOptions): Promise<void> {
   const { signal } = new AbortController();
   await beforeDeadline('close', () => episode.close(), { ...options, signal }).catch(
@@ -181,7 +185,7 @@ async function closeEpisode(episode: Episode, options: GuardOptions): Promise<vo
 }
 
 interface Limit extends GuardOptions {
-  /** Key of the limit in `workflow_args`. @default 'environment_timeout' */
+  /** Key of the time limit in `workflow_args`. @default 'environment_timeout' */
   readonly key?: string;
 }
 

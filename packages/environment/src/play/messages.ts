@@ -1,10 +1,10 @@
-/** Builds chat messages from the model's responses and the environment's observations. */
+/** Converts model responses and observations of the environment to chat messages. */
 import type { ChatMessage, ChatResponse, ToolCall } from '@trinity-rft/core';
 import type { Episode } from '../seam/types.js';
 
 /**
- * Returns the initial messages for the model.
- * @param system replaces the episode's instructions
+ * Returns the first messages of the conversation.
+ * @param system system prompt that replaces the episode's instructions
  */
 export function opening(
   { instructions, observation }: Pick<Episode, 'instructions' | 'observation'>,

@@ -19,29 +19,29 @@ import { combineRewards, type RewardRule } from './rewards.js';
 export interface PlayOptions {
   readonly maxTurns: number;
   /**
-   * Regular expression that finds actions, with the flag `g`. An action is the first group of a
-   * match or, without groups, the whole match.
-   * @default the whole text, trimmed
+   * Regular expression with the flag `g` that finds actions in a message. The action is the first
+   * group of a match or, without groups, the whole match.
+   * @default the whole message, trimmed, is the action
    */
   readonly actionPattern?: RegExp;
   /**
-   * Format of an action, shown to the model after a message without an action.
+   * Format of an action. It is shown to the model after a message without an action.
    * @default `actionPattern`
    */
   readonly actionHint?: string;
   readonly reward: RewardRule;
   /** Episode rewards below this value become 0. @default no threshold */
   readonly rewardThreshold?: number;
-  /** System prompt. @default the instructions of the episode */
+  /** System prompt for the policy. @default the instructions of the episode */
   readonly systemPrompt?: string;
   readonly chat: ChatOptions;
-  /** Time limit of the policy. @default no limit */
+  /** Time limit of the policy in the episode. @default no limit */
   readonly time?: OwnTime;
 }
 
-/** Time limit of an episode, not counting the time reserved for its grade. */
+/** Time limit of an episode, without the time reserved for its grade. */
 interface OwnTime {
-  /** Aborts when the time limit is reached. */
+  /** Signal that aborts when the time limit is reached. */
   readonly over: AbortSignal;
   /** Returns the time since the rollout began, in ms. */
   readonly elapsedMs: () => number;
@@ -54,18 +54,18 @@ interface OwnTime {
 export type EpisodeEnd = 'done' | 'truncated' | 'out_of_turns' | 'out_of_tokens' | 'out_of_time';
 
 export interface PlayedTurn {
-  /** Sum of the rewards of the turn's actions, plus the grade in the last turn. */
+  /** Sum of the rewards of the turn's actions. In the last turn, the grade is added. */
   readonly reward: number;
-  /** State key at the beginning of the turn. */
+  /** State key before the turn's actions; undefined if the environment has no state keys. */
   readonly stateKey: string | undefined;
-  /** The recorded model calls of the turn. */
+  /** Experiences recorded in the turn. */
   readonly experiences: readonly Experience[];
 }
 
 export interface PlayedEpisode {
   readonly reward: number;
   readonly end: EpisodeEnd;
-  /** One turn per model call that recorded experiences. */
+  /** Turns of the episode: one per model call that recorded experiences. */
   readonly turns: readonly PlayedTurn[];
   readonly metrics: Metrics;
 }
@@ -73,8 +73,8 @@ export interface PlayedEpisode {
 type Model = Pick<RolloutModel, 'chat' | 'extractExperiencesFromHistory'>;
 
 /**
- * Plays an episode to the end. An episode that the policy does not finish is graded by its last
- * state.
+ * Plays an episode until it ends. If the policy does not finish the episode, its last state is
+ * graded.
  * @throws EnvironmentError if the environment fails or gives no reward, and ModelError if a model
  * call fails
  */
@@ -102,7 +102,6 @@ export async function playEpisode(
   return { reward, end, turns, metrics: play.metrics(end, turns.length) };
 }
 
-/** State of the conversation of one episode. */
 class Play {
   readonly #messages: ChatMessage[];
   readonly #rewards: number[] = [];
@@ -118,14 +117,14 @@ class Play {
     this.#messages = opening(episode, options.systemPrompt);
   }
 
-  /** Returns the sum of the rewards so far. */
+  /** Returns the sum of the rewards of the steps so far. */
   get earned(): number {
     return this.#rewards.reduce((sum, reward) => sum + reward, 0);
   }
 
   /**
-   * Makes one model call, and executes the actions in its response. Returns undefined if the
-   * episode continues.
+   * Calls the model once, and executes the actions in its response. Returns the reason for the end
+   * of the episode, or undefined if it continues.
    */
   async turn(model: Model): Promise<EpisodeEnd | undefined> {
     const response = await this.#ask(model);
@@ -146,8 +145,8 @@ class Play {
   }
 
   /**
-   * Calls the model. Returns an `EpisodeEnd` if the conversation exceeds the context length, or the
-   * time limit is reached.
+   * Calls the model and returns its response. Returns the reason for the end of the episode if the
+   * conversation exceeds the context length, or the time limit is reached.
    */
   async #ask(model: Model): Promise<ChatResponse | EpisodeEnd> {
     const { options, episode } = this;
@@ -173,7 +172,7 @@ class Play {
   }
 
   /**
-   * Returns the end of an episode that reached its time limit.
+   * Returns the reason for the end of an episode that reached its time limit.
    * @throws EnvironmentError if at least half of the time was spent waiting for the environment
    */
   #outOfTime(): EpisodeEnd {
@@ -205,7 +204,10 @@ class Play {
     return undefined;
   }
 
-  /** Returns the reward of the episode, and the grade that is part of the last turn's reward. */
+  /**
+   * Returns the reward of the whole episode, and the grade that is added to the reward of the last
+   * turn.
+   */
   async verdict(end: EpisodeEnd): Promise<{ readonly reward: number; readonly grade: number }> {
     const grade = await this.episode.grade();
     if (end === 'done' && this.#rewards.length === 0 && grade === undefined) throw noVerdict();

@@ -12,14 +12,20 @@ interface PolicyStep {
 
 export interface PolicyEpisode {
   readonly steps: readonly PolicyStep[];
-  /** Reward as in a rollout: the rewards of the steps and the grade, combined by the rule. */
+  /**
+   * Reward of the episode, computed as in a rollout: the rewards of the steps and the grade,
+   * combined by the rule.
+   */
   readonly reward: number;
   readonly isDone: boolean;
-  /** True if the environment or the turn limit ended the episode before the policy was done. */
+  /**
+   * True if the episode ended, because of the environment or the turn limit, before the policy was
+   * done.
+   */
   readonly isTruncated: boolean;
 }
 
-/** Plays until the episode ends, the policy stops, or the turn limit is reached. */
+/** Plays an episode until it ends, the policy stops, or the turn limit is reached. */
 export async function playPolicy(
   episode: GuardedEpisode,
   policy: Solver,

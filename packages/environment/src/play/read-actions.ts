@@ -9,8 +9,8 @@ import { tryJson, withinMs } from '@trinity-rft/core/support';
 import type { Action } from '../seam/types.js';
 
 /**
- * An action, or a message that tells the model why there is none, with the tool call if there was
- * one.
+ * An action, or a message that tells the model why its response contains none (`refusal`). `call`
+ * is the tool call from which either was read, if there was one.
  */
 export type ReadAction =
   | { readonly action: Action; readonly call?: ToolCall }
@@ -18,13 +18,14 @@ export type ReadAction =
 
 export interface ReadOptions {
   readonly actionPattern?: RegExp;
-  /** Format of an action, shown to the model after a message without an action. */
+  /** Format of an action. It is shown to the model after a message without an action. */
   readonly actionHint?: string;
   readonly tools: readonly ToolDefinition[];
 }
 
 /**
- * Returns the tool calls in order or, without tool calls, the last action in the text.
+ * Returns the actions in the model's response: all tool calls in order or, if there are none, the
+ * last action in the text.
  * @throws WorkflowError if the pattern takes longer than {@link longestSearchMs}
  */
 export function readActions(

@@ -1,7 +1,7 @@
-/** Rule that combines the rewards of the steps and the grade into the reward of the episode. */
+/** Rule that combines the rewards of the steps and the grade into the reward of an episode. */
 export type RewardRule = 'last' | 'sum' | 'max';
 
-/** Combines rewards by a rule. Returns 0 if there are no rewards. */
+/** Combines the rewards of an episode by a rule. Returns 0 if there are none. */
 export const combineRewards = (rule: RewardRule, rewards: readonly number[]): number =>
   rules[rule](rewards);
 

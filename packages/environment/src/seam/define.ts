@@ -19,14 +19,14 @@ import type { Environment, EpisodeStart, Solver } from './types.js';
 
 type AnyArgs = Readonly<Record<string, unknown>>;
 
-/** Defaults of a conversation with the environment. `workflow_args` override them. */
+/** Defaults for playing the environment as a conversation. `workflow_args` override them. */
 export interface PlayDefaults {
   /** Maximum number of model calls per episode. @default 20 */
   readonly maxTurns?: number;
   /**
-   * Format in which the model writes an action, with the placeholder `{action}` once:
+   * Format in which the model writes an action. It contains the placeholder `{action}` once, as in
    * `<action>{action}</action>`. The last action in the model's message counts.
-   * @default the whole text, trimmed
+   * @default the whole message, trimmed, is the action
    */
   readonly actionFormat?: string;
   /**
@@ -38,13 +38,13 @@ export interface PlayDefaults {
 
 export interface EnvironmentContext {
   readonly logger: Logger;
-  /** Aborts when the training run ends. */
+  /** Signal that aborts when the training run ends. */
   readonly signal: AbortSignal;
 }
 
 /** Options of {@link defineEnvironment}. */
 export interface EnvironmentOptions<Args> {
-  /** Name in `workflow_args.environment`. */
+  /** Name with which `workflow_args.environment` selects the environment. */
   readonly name: string;
   /** One-sentence description, shown by `trinity env list`. */
   readonly description: string;
@@ -54,12 +54,12 @@ export interface EnvironmentOptions<Args> {
    */
   readonly args?: ArgsSchema<Args>;
   /**
-   * Schema of the rows that the environment plays, for checks before a training run.
+   * Schema of the task rows that the environment accepts. Rows are checked before a training run.
    * @default any row fits
    */
   readonly rows?: ArgsSchema;
   /**
-   * Requirements of the environment with these arguments.
+   * Returns the requirements of the environment, given its arguments.
    * @default no requirements
    */
   readonly needs?: (args: Args) => Needs;
@@ -70,20 +70,21 @@ export interface EnvironmentOptions<Args> {
    */
   readonly judged?: boolean;
   /**
-   * Opens the environment, for example by starting servers or loading data.
-   * @throws EnvironmentError if the environment cannot be opened, ConfigError if the arguments are
-   * invalid
+   * Opens the environment, for example by starting servers or loading data. It should throw an
+   * EnvironmentError if the environment cannot be opened, and a ConfigError if the arguments are
+   * invalid.
    */
   readonly open: (args: Args, context: EnvironmentContext) => Promise<Environment> | Environment;
   /**
-   * Generates tasks as task-set rows. Equal ranges must give equal rows, and no row may occur in
-   * both splits.
-   * @default tasks come from a file
+   * Generates tasks as task-set rows. Must return equal rows for equal ranges, and no row may occur
+   * in both splits.
+   * @default the tasks come from a file
    */
   readonly tasks?: (range: TaskRange, args: Args) => readonly RawTask[];
   /**
-   * Creates a policy that solves the episode. `trinity env test` verifies that its reward is above
-   * 0.
+   * Creates a policy that solves the episode. `trinity env test` checks that it earns a reward
+   * above 0.
+   * @default no solver
    */
   readonly solver?: (start: EpisodeStart, args: Args) => Solver;
 }
@@ -95,14 +96,14 @@ export interface EnvironmentDefinition {
   readonly description: string;
   readonly play: PlayDefaults;
   readonly judged: boolean;
-  /** Schema of the environment's arguments, if it has one. */
+  /** Schema of the environment's arguments. @default any arguments */
   readonly args?: ArgsSchema;
-  /** Returns the problems of `environment_args`. */
+  /** Validates `environment_args`, and returns the problems found. */
   checkArgs(args: AnyArgs): readonly ArgProblem[];
-  /** Returns the problems of a row. @default any row fits */
+  /** Validates a task row, and returns the problems found. @default any row fits */
   readonly checkRow?: (row: RawTask) => readonly ArgProblem[];
   /**
-   * Requirements of the environment with these arguments.
+   * Returns the requirements of the environment, given its arguments.
    * @throws ConfigError if the arguments are invalid
    * @default no requirements
    */
@@ -119,7 +120,7 @@ export interface EnvironmentDefinition {
 
 const kind = 'trinity-rft.environment';
 
-/** Placeholder for the action in action formats. */
+/** Placeholder that stands for the action in action formats. */
 export const actionSlot = '{action}';
 
 const owner: ArgsOwner = {

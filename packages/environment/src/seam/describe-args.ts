@@ -10,7 +10,7 @@ export interface DescribedArg {
   readonly text: string;
 }
 
-/** Describes the arguments of a schema. Returns undefined if it is not a zod schema. */
+/** Describes the arguments of a schema. Returns undefined if the schema is not a zod schema. */
 export function describeArgs(schema: ArgsSchema): readonly DescribedArg[] | undefined {
   if (schema['~standard'].vendor !== 'zod') return undefined;
   const { properties = {}, required = [] } = z.toJSONSchema(schema as unknown as z.ZodType, {
@@ -40,8 +40,8 @@ function textOf(property: Property): string {
 }
 
 /**
- * Returns the range of a number as text. Omits the safe-integer limits, which zod adds to integer
- * schemas without limits.
+ * Returns the range of a number as text. Omits the limits of safe integers, which zod adds to
+ * integer schemas without limits.
  */
 function rangeOf({ minimum = -Infinity, maximum = Infinity }: Property): string {
   const low = minimum <= Number.MIN_SAFE_INTEGER ? '' : ` from ${minimum}`;

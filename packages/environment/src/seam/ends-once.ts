@@ -1,12 +1,11 @@
 /**
- * Rejects steps after the end of an episode, because the result of such a step could belong to
- * another episode.
+ * Rejects steps after the end of an episode, because their results could belong to another episode.
  */
 import { EnvironmentError } from '@trinity-rft/core';
 import type { Episode } from './types.js';
 
 /**
- * Wraps an episode, so that steps after its end are errors.
+ * Wraps an episode so that a step after its end throws an error.
  * @param who name of the environment in error messages
  */
 export function endsOnce(who: string, episode: Episode): Episode {

@@ -1,27 +1,29 @@
-/** Interface between a policy and its environment. */
+/** Interface between a policy and an environment. */
 import type { ChatMessage, Metrics, RawTask, ToolDefinition } from '@trinity-rft/core';
 
-/** The policy's action in one step. */
+/** An action that the policy takes in one step. */
 export type Action = TextAction | ToolAction;
 
 export interface TextAction {
   readonly type: 'text';
-  /** Text of the action without the reasoning around it: `search[red shoes]`. */
+  /** Text of the action, without reasoning, such as `search[red shoes]`. */
   readonly text: string;
 }
 
-/** A call of one of the tools of the episode. */
+/** A call of one of the episode's tools. */
 export interface ToolAction {
   readonly type: 'tool';
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>>;
-  /** Number of tool calls that follow in the same message. @default 0 */
+  /** Number of tool calls that follow this one in the same message. @default 0 */
   readonly more?: number;
 }
 
-/** Result of an action. */
+/** Result of a step. */
 export interface StepResult {
-  /** Text for the policy. Not shown if `done`, because it may then contain the answer. */
+  /**
+   * Text for the policy. It is not shown if `done` is true, because it may then contain the answer.
+   */
   readonly observation: string;
   /** Reward of this step, a finite number. @default no reward at this step */
   readonly reward?: number;
@@ -33,8 +35,8 @@ export interface StepResult {
    */
   readonly truncated?: boolean;
   /**
-   * True if the action was not possible. The observation must then say why, the state must be
-   * unchanged, and the episode continues.
+   * True if the action was impossible. The observation must then say why, and the state must be
+   * unchanged. The episode continues.
    * @default false
    */
   readonly refused?: boolean;
@@ -42,33 +44,38 @@ export interface StepResult {
 }
 
 /**
- * Start of an episode. Equal starts must give equal episodes, because the rollouts of a group have
- * the same start.
+ * Data from which an episode starts. Equal starts must give equal episodes, because the rewards of
+ * a group's rollouts, which have the same start, are compared.
  */
 export interface EpisodeStart {
-  /** Row of the task set or, for generated tasks, a row that the definition's `tasks` returned. */
+  /** Task row from the task set or, for generated tasks, from the definition's `tasks`. */
   readonly row: RawTask;
   /** Seed of the episode: a 32-bit unsigned integer, equal for all rollouts of a task. */
   readonly seed: number;
   /**
-   * Judge for rewards that rules cannot compute.
+   * Judge for rewards that cannot be computed by rules.
    * @default undefined if the training run has no judge, or the environment is not `judged`
    */
   readonly judge?: Judge;
   /**
-   * Excludes waits for shared resources, such as a free process, from this episode's time limits.
+   * Function for waits that must not count towards this episode's time limits, such as a wait for a
+   * free process.
    * @default undefined if the caller sets no time limits
    */
   readonly untimed?: Untimed;
 }
 
-/** Executes `wait` without counting its duration towards time limits, and returns its result. */
+/**
+ * Function that waits without counting the time towards time limits. It calls `wait` and returns
+ * its result.
+ */
 export type Untimed = <T>(wait: () => Promise<T>) => Promise<T>;
 
 /** An auxiliary model that judges answers. */
 export interface Judge {
   /**
-   * Asks the judge. The wait does not count towards the step's timeout.
+   * Asks the judge a question and returns its parsed answer. The wait does not count towards the
+   * step's timeout.
    * @throws EnvironmentError if the judge cannot be reached, or none of its answers can be parsed
    */
   ask<T>(question: JudgeQuestion<T>): Promise<T>;
@@ -85,7 +92,7 @@ export interface JudgeQuestion<T> {
   readonly expected: string;
 }
 
-/** One attempt at a task, from a reset to its end. Callers take steps one at a time. */
+/** One attempt at a task, which starts with a reset. Callers take one step at a time. */
 export interface Episode {
   /** First text for the policy: the task and the initial observation. */
   readonly observation: string;
@@ -100,34 +107,36 @@ export interface Episode {
    */
   step(action: Action, signal: AbortSignal): Promise<StepResult>;
   /**
-   * Returns the reward for the final state, which is combined with the rewards of the steps. Called
-   * at the end if the episode is not `done`, was truncated, or had no reward in any step. Returns
-   * undefined if the state has no grade, so that only the rewards of the steps count.
+   * Returns the grade: a reward for the final state, which is combined with the rewards of the
+   * steps. Called at the end if the episode is not `done`, was truncated, or had no reward in any
+   * step. Returns undefined if the state has no grade; then only the rewards of the steps count.
    * @default no grade
-   * @throws EnvironmentError
+   * @throws EnvironmentError if the state cannot be graded
    */
   grade?(signal: AbortSignal): Promise<number | undefined>;
   /**
-   * Returns a key of the current state. Equal states must have equal keys. Used by algorithms that
-   * compare steps from the same state.
+   * Returns a key of the current state, which must be the same for equal states. Algorithms that
+   * compare steps from the same state use it.
    * @default no state keys
    */
   stateKey?(): string;
-  /** Ends the episode and frees its resources. Safe to call twice. */
+  /** Ends the episode and frees its resources. May be called twice. */
   close(): Promise<void>;
 }
 
-/** An open environment. Many episodes can be open at the same time. */
+/** An open environment. Many of its episodes can be in progress at the same time. */
 export interface Environment {
   /**
-   * Begins an episode.
+   * Starts an episode.
    * @throws TaskError if the row is invalid; EnvironmentError if the environment fails;
    * CancelledError on abort
    */
   reset(start: EpisodeStart, signal: AbortSignal): Promise<Episode>;
-  /** Stops servers and processes. Safe to call twice. */
+  /** Stops the environment's servers and processes. May be called twice. */
   close(): Promise<void>;
 }
 
-/** Policy for one episode: returns the next action for each observation, or undefined to stop. */
+/**
+ * Policy for one episode. It returns the next action for each observation, or undefined to stop.
+ */
 export type Solver = (observation: string) => Action | undefined;

@@ -19,5 +19,8 @@ export function createDeadlineClock(clock: Pick<Clock, 'now' | 'after'>): {
   return { clock: own, untimed };
 }
 
-/** Returns the function that excludes waits from the time limits of an episode, if it has any. */
+/**
+ * Returns the function that excludes waits from an episode's time limits. If the episode has none,
+ * the function only waits.
+ */
 export const untimedOf = ({ untimed = (wait) => wait() }: EpisodeStart): Untimed => untimed;

@@ -1,4 +1,4 @@
-/** Functions that wait with a deadline, and the errors that end such a wait. */
+/** Functions that wait with a deadline, and the errors with which such waits fail. */
 import { EnvironmentError, type Clock, CancelledError, systemClock } from '@trinity-rft/core';
 
 export interface Patience {
@@ -59,18 +59,18 @@ export function cancelled({ reason }: AbortSignal): Error {
 }
 
 /**
- * Creates the error of a failed environment. `message` names the server or command, the request,
- * and what the user should do.
+ * Creates the error for an environment that failed. `message` should name the server or command,
+ * the request, and what the user can do.
  */
 export const broken = (code: string, message: string, cause?: unknown): EnvironmentError =>
   new EnvironmentError(message, { code, cause });
 
-/** Part of an episode: its begin, or everything after. */
+/** Phase of an episode: its start, or everything after that. */
 export type Phase = 'start' | 'step';
 
 /**
- * Names the limits to raise after a driver's timeout: the driver's own, and that of the play loop,
- * which applies as well.
+ * Returns the names of the settings to raise after a driver's timeout: the driver's own time limit,
+ * and that of the play loop, which applies as well.
  */
 export const limitsOf = (
   phase: Phase,
@@ -78,6 +78,6 @@ export const limitsOf = (
 ): string =>
   `environment_args.${key} and workflow_args.environment_${phase === 'step' ? '' : 'start_'}timeout`;
 
-/** Shortens external text for error messages. */
+/** Truncates text from outside, such as a server's response, for error messages. */
 export const shorten = (text: string, length = 300): string =>
   text.length > length ? `${text.slice(0, length)} ...` : text;

@@ -4,23 +4,23 @@ import { readFile } from 'node:fs/promises';
 import { describeError, type MetricRecord } from '@trinity-rft/core';
 import { MonitorError } from './monitor-error.js';
 
-/** One line of `metrics.jsonl`. Null replaces a value that was not finite. */
+/** One line of `metrics.jsonl`. A value is null if it was not finite. */
 export interface MetricLine {
   readonly role: MetricRecord['role'];
   readonly step: number;
   readonly metrics: Readonly<Record<string, number | null>>;
   /**
-   * Durations and rates, which differ between two training runs with the same seed. @default no
-   * durations
+   * Durations and rates. They are separate from `metrics` because they differ between two training
+   * runs with the same seed.
+   * @default no durations
    */
   readonly timing?: Readonly<Record<string, number | null>>;
 }
 
 /**
- * Returns the lines of a file, without a line that is still being written.
- * @param ifMissing result if the file does not exist.
- * @default no result; an error is thrown
- * @throws MonitorError when the file cannot be read, or has other content
+ * Reads the lines of a metrics file. Omits a last line that is still being written.
+ * @param ifMissing result if the file does not exist. @default undefined: an error is thrown
+ * @throws MonitorError when the file cannot be read, or is not a metrics file
  */
 export async function readMetrics(
   file: string,
@@ -45,8 +45,8 @@ export const valueOf = ({ metrics, timing }: MetricLine, metric: string): number
   metrics[metric] ?? timing?.[metric] ?? undefined;
 
 /**
- * Returns the steps and values of one metric, from every role that reports it; NaN where the recorded
- * value is not finite.
+ * Returns the steps and values of one metric, from all roles that report it. A value is NaN if the
+ * recorded value was not finite.
  */
 export const curveOf = (
   lines: readonly MetricLine[],
@@ -57,14 +57,15 @@ export const curveOf = (
     return value === undefined ? [] : [[step, value ?? Number.NaN] as const];
   });
 
-/** Returns the names of all metrics and durations in the lines, sorted. */
+/** Returns the names of all metrics and timings in the lines, sorted. */
 export const metricNames = (lines: readonly MetricLine[]): readonly string[] =>
   [
     ...new Set(lines.flatMap(({ metrics, timing }) => Object.keys({ ...metrics, ...timing }))),
   ].toSorted();
 
 /**
- * Returns true for seconds and rates, which differ between two training runs with the same seed.
+ * Returns true for metrics that are durations or rates. They differ between two training runs with
+ * the same seed.
  */
 export function isTimingKey(key: string): boolean {
   return (

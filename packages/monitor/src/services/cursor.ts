@@ -1,5 +1,5 @@
 /**
- * Position in `metrics.jsonl` up to which a service has received records, stored in a file next to
+ * Remembers which records of `metrics.jsonl` a service has received, in a file next to
  * `metrics.jsonl`.
  */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
@@ -8,15 +8,15 @@ import { replaceFileSync } from '@trinity-rft/core/support';
 import type { SentRecords } from './sent-records.js';
 
 export interface Cursor extends SentRecords {
-  /** ID that the service has for the training run. */
+  /** Id of the training run at the service. */
   readonly id: string;
   readonly url: string;
-  /** Number of records sent. */
+  /** Number of records that the service has received. */
   readonly sent: number;
 }
 
 /**
- * Reads the cursor. Returns undefined if the file is missing or cannot be read. All records are
+ * Reads the cursor. Returns undefined if the file is missing or cannot be read; all records are
  * then sent to the service again.
  */
 export function readCursor(file: string): Cursor | undefined {

@@ -1,4 +1,4 @@
-/** A training run in MLflow, through its REST API (2.0). */
+/** Records a training run in MLflow, through its REST API (2.0). */
 import { basicAuthorization, need, pick, request, type ServiceAnswer } from './request.js';
 import {
   ServiceError,
@@ -13,19 +13,19 @@ export interface MlflowOptions {
   readonly uri?: string | undefined;
   readonly username?: string | undefined;
   readonly password?: string | undefined;
-  /** Access token, used instead of user name and password. */
+  /** Access token. It is used instead of user name and password. */
   readonly token?: string | undefined;
   /** Name of the experiment. */
   readonly project: string;
   readonly name: string;
   readonly tags: Readonly<Record<string, string>>;
-  /** Parameters of the training run, flat and without secrets. */
+  /** Parameters of the training run, as a flat record without secrets. */
   readonly params: Readonly<Record<string, string>>;
 }
 
 /**
- * Limits that all versions of the MLflow server accept. Numbers of entries (`metrics`, `params`)
- * per `log-batch` request, and of characters per parameter `value` and per `key`.
+ * Limits that every version of the MLflow server accepts: numbers of `metrics` and `params` per
+ * `log-batch` request, and numbers of characters per parameter `value` and per `key`.
  */
 const limits = { metrics: 1000, params: 100, value: 500, key: 250 } as const;
 
@@ -88,7 +88,9 @@ function authorization({ token, username, password }: MlflowOptions): Record<str
   return { authorization: basicAuthorization(username, password ?? '') };
 }
 
-/** Finds a training run. Returns undefined if it does not exist, or was deleted. */
+/**
+ * Finds the run with this id at the server. Returns undefined if it does not exist or was deleted.
+ */
 async function findRun(call: Call, id: string, signal: AbortSignal): Promise<unknown> {
   const path = `mlflow/runs/get?run_id=${encodeURIComponent(id)}`;
   const answer = await call(path, {}, signal, { method: 'GET', body: undefined, accept: [404] });
@@ -156,7 +158,7 @@ const metricsOf = ({ metrics, step, time }: ServiceRecord) =>
   }));
 
 /**
- * Returns the name of a metric in a form that MLflow accepts. `@` is replaced as in Trinity-RFT.
+ * Returns a name for a metric that MLflow accepts. `@` is replaced with `_at_`, as in Trinity-RFT.
  */
 const keyOf = (key: string): string =>
   key
@@ -166,12 +168,12 @@ const keyOf = (key: string): string =>
 
 const tableName = 'rollout_examples.json';
 
-/** Converts a table to pandas' `split` layout, which MLflow's page can show. */
+/** Converts a table to the `split` layout of pandas, which MLflow's web page can show. */
 const tableJson = ({ columns, rows }: PreviewTable): object => ({ columns, data: rows });
 
 /**
- * Returns the path of artifacts on the server, or undefined if the artifacts are in a storage that
- * the server gives no access to.
+ * Returns the path with which artifacts are uploaded through the server, or undefined if the server
+ * does not give access to its artifact storage.
  */
 function proxyPath(uri: string): string | undefined {
   const match = /^mlflow-artifacts:(?:\/\/[^/]*)?\/(.*)$/.exec(uri);

@@ -1,4 +1,4 @@
-/** Reads the latest rollouts from a preview file (`rollouts.jsonl`) as a table. */
+/** Reads the latest rollouts from a preview file (`rollouts.jsonl`), as a table for a service. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { redactText } from '@trinity-rft/core/support';
 import type { PreviewTable } from './service.js';
@@ -6,12 +6,12 @@ import type { PreviewTable } from './service.js';
 const columns = ['step', 'reward', 'prompt', 'response'] as const;
 const mostRows = 50;
 const mostCharacters = 4000;
-/** Maximum size in bytes of a preview file. A larger file is ignored. */
+/** Maximum size of a preview file, in bytes. Larger files are ignored. */
 const mostBytes = 32 * 2 ** 20;
 
 /**
  * Creates a function that reads the table. The function returns undefined if there are no rollouts,
- * or no new rollouts since the last call.
+ * or none that are newer than those of the last call.
  */
 export function previewReader(file: string): () => PreviewTable | undefined {
   let seen = 0;

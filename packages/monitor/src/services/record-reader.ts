@@ -6,8 +6,8 @@ import type { MetricLine } from '../lines/metric-lines.js';
 
 export interface RecordReader {
   /**
-   * Returns the next records, from about `pieceBytes` of the file. Returns an empty list at the end
-   * of the file.
+   * Returns the next records: those in about `pieceBytes` of the file. Returns an empty list at the
+   * end of the file.
    */
   read(): readonly MetricRecord[];
 }
@@ -50,8 +50,8 @@ export function recordReader(file: string): RecordReader {
 }
 
 /**
- * Parses a line. Returns an empty array if the line is not a record. Omits numbers that were not
- * finite.
+ * Parses a line. Returns the record in a list, or an empty list if the line is not a record. Omits
+ * values that were not finite.
  */
 function recordOf(line: string): readonly MetricRecord[] {
   const read = tryJson(line) as MetricLine | null | undefined;

@@ -1,4 +1,7 @@
-/** Sends one HTTP request to a tracking service, with a timeout and classified failures. */
+/**
+ * Sends an HTTP request to a tracking service, with a timeout. Failures become errors that say
+ * whether a retry can succeed.
+ */
 import { describeError } from '@trinity-rft/core';
 import { redactText, retryAfterMs, tryJson } from '@trinity-rft/core/support';
 import { ServiceError, type ServiceProblem } from './service.js';
@@ -6,9 +9,9 @@ import { ServiceError, type ServiceProblem } from './service.js';
 export interface ServiceRequest {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH';
   readonly headers?: Readonly<Record<string, string>>;
-  /** Body, which is sent as JSON unless it is a string. */
+  /** Request body. It is sent as JSON unless it is a string. */
   readonly body?: unknown;
-  /** Statuses other than 2xx that are considered a success. */
+  /** Status codes other than 2xx that count as success. @default [] */
   readonly accept?: readonly number[];
   readonly signal: AbortSignal;
 }
@@ -16,7 +19,7 @@ export interface ServiceRequest {
 export interface ServiceAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** Parsed response body; undefined if it is not JSON. */
+  /** Parsed response body; undefined if the body is not JSON. */
   readonly json: unknown;
 }
 
@@ -72,8 +75,8 @@ function problemOf(status: number): ServiceProblem {
 }
 
 /**
- * Returns the origin of a URL, without its path, which may contain private names, and without a
- * password.
+ * Returns the origin of a URL. Omits the path, which may contain private names, and the user
+ * information, which may contain a password.
  */
 function origin(url: string): string {
   try {
@@ -86,7 +89,9 @@ function origin(url: string): string {
 export const basicAuthorization = (user: string, password: string): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 
-/** Returns a field of a response, or undefined if the response has another shape. */
+/**
+ * Returns a nested field of a response, or undefined if the response does not contain the field.
+ */
 export function pick(value: unknown, ...keys: readonly string[]): unknown {
   return keys.reduce<unknown>(
     (at, key) =>

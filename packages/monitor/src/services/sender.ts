@@ -1,7 +1,6 @@
 /**
- * Sends the records of `metrics.jsonl` to a service, in the background. The file is the buffer.
- * Records that the service has not received yet are read again later, by this process or the next
- * one.
+ * Sends the records of `metrics.jsonl` to a service, in the background. Records that the service
+ * has not received stay in the file, and are read again later by this process or the next one.
  */
 import { describeError, type Clock, type Logger, type MetricRole } from '@trinity-rft/core';
 import { waitingFor } from '@trinity-rft/core/support';
@@ -12,7 +11,7 @@ import { recordReader } from './record-reader.js';
 import { digestOf, isSent, nothingSent, withSent, type RecordPlace } from './sent-records.js';
 
 export interface SenderOptions {
-  /** Name of the service in messages, such as `Weights & Biases`. */
+  /** Name of the service in log messages, such as `Weights & Biases`. */
   readonly title: string;
   readonly run: TrackedRun;
   /** Path of `metrics.jsonl`. */
@@ -20,35 +19,41 @@ export interface SenderOptions {
   readonly cursorFile: string;
   /** Roles whose records are sent. @default all roles */
   readonly roles?: readonly MetricRole[] | undefined;
-  /** Returns the next table to send, if there is one. */
+  /** Returns the next table to send, or undefined if there is none. @default no tables */
   readonly nextTable?: () => PreviewTable | undefined;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
-  /** Time for which records are collected before they are sent, in ms. @default 2000 */
+  /** Time during which records are collected into a batch, in ms. @default 2000 */
   readonly batchMs?: number;
-  /** Maximum time that the end of the training run waits for the service, in ms. @default 15_000 */
+  /**
+   * Maximum time for which the end of the training run is delayed to send records, in ms. @default
+   * 15_000
+   */
   readonly closeMs?: number;
 }
 
 export interface Sender {
   /**
-   * Opens the run at the service, so that a wrong key is found before training starts. If the
+   * Opens the run at the service, so that an invalid key is reported before training starts. If the
    * service cannot be reached, the sender tries again later.
    * @param stop signal that ends the wait for the service's response
    * @throws ServiceError when the service refuses the key or the request
    */
   open(stop?: AbortSignal): Promise<void>;
-  /** Notifies the sender of new records. Nothing is read before the first call. */
+  /** Notifies the sender that there are new records. Nothing is read before the first call. */
   wake(): void;
-  /** Sends remaining records, as far as time allows, and logs the number of unsent records. */
+  /**
+   * Sends the remaining records until the time limit, and logs the number of records that were not
+   * sent.
+   */
   close(outcome: RunOutcome): Promise<void>;
 }
 
 const longestBatch = 200;
 const openMs = 20_000;
 /**
- * Maximum time in ms for sending the last records of an interrupted training run, if the previous
- * attempt to send records failed.
+ * Maximum time for sending the last records of an interrupted training run, in ms, if the previous
+ * attempt to send records has failed.
  */
 const failedCloseMs = 2000;
 const tableEveryMs = 60_000;
@@ -91,7 +96,7 @@ export function createSender(options: SenderOptions): Sender {
     writeCursor(cursorFile, next);
   };
 
-  /** Reads about 256 KiB of records. Returns false at the end of the file. */
+  /** Reads about 256 KiB of records. Returns false if there are no more records in the file. */
   const readMore = (): boolean => {
     const records = reader.read();
     const time = clock.now();
@@ -125,9 +130,9 @@ export function createSender(options: SenderOptions): Sender {
   };
 
   /**
-   * Shows the newest table. A failure delays neither records nor the end of the run: at most half
-   * of the time until `endsAt` is used. A table that could not be sent is sent again later, unless
-   * the service rejected it.
+   * Sends the newest table. A failure does not prevent records from being sent. Uses at most half
+   * of the time until `endsAt`, so that the end of the run is not delayed further. A table that
+   * could not be sent is sent again later, unless the service rejected it.
    */
   const showTable = async (signal: AbortSignal, endsAt?: number): Promise<void> => {
     if (run.showTable === undefined || cursor === undefined) return;
@@ -164,7 +169,8 @@ export function createSender(options: SenderOptions): Sender {
 
   /**
    * Opens the run at the service if necessary, and sends new records.
-   * @param endsAt time at which the last attempt ends; undefined for earlier attempts
+   * @param endsAt time limit of the last attempt, at the end of the training run; undefined for
+   * earlier attempts
    */
   const sendAll = async (signal: AbortSignal, endsAt?: number): Promise<void> => {
     if (!isOpen) await openRun(signal);
@@ -180,8 +186,8 @@ export function createSender(options: SenderOptions): Sender {
   };
 
   /**
-   * Sends all records.
-   * @returns time before the next attempt, in ms, or undefined to wait for new records
+   * Sends new records.
+   * @returns the time before the next attempt, in ms, or undefined to wait for new records
    */
   const attempt = async (): Promise<number | undefined> => {
     try {

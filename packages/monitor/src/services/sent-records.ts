@@ -1,6 +1,7 @@
 /**
- * Records that a service has received, identified by their place among the records of their role. A
- * resumed training run repeats its last steps; records that differ from those sent are sent again.
+ * Remembers which records a service has received. A record is identified by its number among the
+ * records of its role, and by a digest. A resumed training run repeats its last steps; of the
+ * repeated records, only those that differ from the originals are sent again.
  */
 import { hash } from 'node:crypto';
 import type { MetricRecord, MetricRole } from '@trinity-rft/core';
@@ -9,26 +10,31 @@ import { isTimingKey } from '../lines/metric-lines.js';
 type ByRole<T> = Readonly<Partial<Record<MetricRole, T>>>;
 
 export interface SentRecords {
-  /** Number of records sent, for each role. */
+  /** Number of records of each role that were sent. */
   readonly roles: ByRole<number>;
-  /** Digests of the last of these records. */
+  /** Digests of the most recent of these records, in order. */
   readonly digests: ByRole<readonly string[]>;
 }
 
 export const nothingSent: SentRecords = { roles: {}, digests: {} };
 
-/** A record in `metrics.jsonl`. */
+/** Identity of a record in `metrics.jsonl`. */
 export interface RecordPlace {
   readonly role: MetricRole;
-  /** Number of the record among those of its role, from 1. */
+  /** Number of the record among the records of its role, starting at 1. */
   readonly place: number;
   readonly digest: string;
 }
 
-/** Number of digests kept per role. A training run rarely repeats more records. */
+/**
+ * Number of digests that are kept per role. A training run rarely repeats more records than this.
+ */
 const keptDigests = 1000;
 
-/** Returns the digest of a record without its timing, which differs when a step is repeated. */
+/**
+ * Returns the digest of a record. Timings are not included, because they differ when a step is
+ * repeated.
+ */
 export function digestOf({ step, metrics }: MetricRecord): string {
   const entries = Object.entries(metrics).filter(([key]) => !isTimingKey(key));
   return hash('sha256', JSON.stringify([step, entries]), 'base64url').slice(0, 11);

@@ -1,4 +1,4 @@
-/** Sends metrics to Weights & Biases, MLflow or SwanLab. */
+/** Creates the sinks that send metrics to Weights & Biases, MLflow or SwanLab. */
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import type { MetricRole, Clock, Logger, MetricSink, Needs } from '@trinity-rft/core';
@@ -15,24 +15,28 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface ServiceSinkOptions {
   readonly service: ServiceName;
-  /** Arguments of `monitor.monitor_args`, such as `base_url`, `uri` and `workspace`. */
+  /**
+   * Settings of the service from `monitor.monitor_args`, such as `base_url`, `uri` and `workspace`.
+   */
   readonly args: Arguments;
   /**
-   * Environment variables, with the keys and URLs of services under the names that each service
-   * defines, such as `WANDB_API_KEY`.
+   * Environment variables. The keys and URLs of services have the names that each service defines,
+   * such as `WANDB_API_KEY`.
    */
   readonly env: Environment;
   readonly project: string;
   /** Name of the training run. */
   readonly name: string;
   readonly group: string;
-  /** Roles that get a separate run at the service. @default one run for all roles */
+  /**
+   * Roles whose records are sent to a separate run at the service. @default one run for all roles
+   */
   readonly ownRuns?: readonly MetricRole[];
-  /** The configuration, without secrets. */
+  /** Configuration of the training run, without secrets. */
   readonly config: Arguments;
   /**
-   * Folder with `metrics.jsonl`, to which `<service>.json` is added. That file records what was
-   * sent.
+   * Folder that contains `metrics.jsonl`. The file `<service>.json`, which records what was sent,
+   * is added to it.
    */
   readonly directory: string;
   readonly clock: Clock;
@@ -48,7 +52,7 @@ export interface ServiceSink extends MetricSink {
    * @throws ServiceError when a key is missing or refused
    */
   open(stop?: AbortSignal): Promise<void>;
-  /** Sets the outcome that `close` reports to the service. @default finished */
+  /** Sets the outcome that `close` reports to the service. @default 'finished' */
   setOutcome(outcome: RunOutcome): void;
 }
 
@@ -59,9 +63,9 @@ const serviceTitles: Readonly<Record<ServiceName, string>> = {
 };
 
 /**
- * Sends the records of `metrics.jsonl`, which must be written before this sink is notified. `write`
- * only signals that there are more records. It neither waits nor fails, regardless of the service's
- * responses.
+ * Creates a sink that sends the records of `metrics.jsonl` to a service. Records must be in the
+ * file before this sink's `write` is called, because `write` only signals that there are new
+ * records. It never waits and never fails, whatever the service responds.
  */
 export function serviceSink(options: ServiceSinkOptions): ServiceSink {
   const { service, ownRuns } = options;
@@ -110,8 +114,8 @@ const keyNames: Readonly<Record<ServiceName, string>> = {
 };
 
 /**
- * Returns the environment variables that a service needs, for the check before a training run.
- * Returns no variables for MLflow, or if `args` contain the key.
+ * Returns the environment variables that a service requires, which are checked before a training
+ * run. Returns none for MLflow, or if `args` contains the key.
  */
 export function serviceNeeds(service: ServiceName, args: Arguments): Needs {
   const hasKey = service === 'mlflow' || text(args, 'api_key') !== undefined;
@@ -184,7 +188,7 @@ const runs: Readonly<
 const newId = (): string => randomBytes(10).toString('hex');
 
 /**
- * Checks that the key is set, and registers it as a secret.
+ * Returns the key, and registers it as a secret.
  * @throws ServiceError when the key is missing
  */
 function keyOf(service: ServiceName, key: string | undefined): string {
@@ -212,7 +216,10 @@ function list(args: Arguments, name: string): readonly string[] {
   return Array.isArray(value) ? value.map(String) : [];
 }
 
-/** Flattens nested keys, joining them with dots. Values become strings. */
+/**
+ * Converts nested settings to a flat record. Nested keys are joined with dots, and values become
+ * strings.
+ */
 function flat(config: Arguments): Readonly<Record<string, string>> {
   const entries = (at: string, value: unknown): readonly (readonly [string, string])[] =>
     typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,19 +1,19 @@
 /**
- * Interface of a tracking service, which the sender uses and Weights & Biases, MLflow and SwanLab
- * implement.
+ * Interface between the sender and a tracking service. Weights & Biases, MLflow and SwanLab
+ * implement it.
  */
 import { type MetricRecord, TrinityError } from '@trinity-rft/core';
 
 export const serviceNames = ['wandb', 'mlflow', 'swanlab'] as const;
 export type ServiceName = (typeof serviceNames)[number];
 
-/** A record of `metrics.jsonl` with the time at which it is sent. */
+/** A record of `metrics.jsonl`, with the time at which it was read. */
 export interface ServiceRecord extends MetricRecord {
-  /** Milliseconds since the epoch. */
+  /** Time in milliseconds since the epoch. */
   readonly time: number;
 }
 
-/** The run at the service. */
+/** A run at the service, which corresponds to the training run. */
 export interface RemoteRun {
   readonly id: string;
   /** URL of the run's page. */
@@ -22,11 +22,13 @@ export interface RemoteRun {
 
 interface RecordBatch {
   readonly records: readonly ServiceRecord[];
-  /** Number of records of the run that were sent before this batch. */
+  /** Number of records of the run that the service received before this batch. */
   readonly first: number;
 }
 
-/** Rollouts to be shown as rows, with step, reward, prompt and response. */
+/**
+ * Table of rollouts for a service. Each row has the step, reward, prompt and response of a rollout.
+ */
 export interface PreviewTable {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly (string | number | null)[])[];
@@ -35,19 +37,22 @@ export interface PreviewTable {
 /** Outcome of a training run, which is reported to the service. */
 export type RunOutcome = 'finished' | 'interrupted' | 'failed';
 
-/** One run of one service. Calls that fail reject with {@link ServiceError}. */
+/** One run at one service. If a call fails, it rejects with {@link ServiceError}. */
 export interface TrackedRun {
   /**
-   * Continues the run with this id. Starts a new run if `id` is undefined or the run no longer
-   * exists.
+   * Opens the run with this id to continue it. Starts a new run if `id` is undefined or the run no
+   * longer exists.
    */
   open(
     id: string | undefined,
     signal: AbortSignal,
   ): Promise<RemoteRun & { readonly isNew: boolean }>;
-  /** Sends a batch. Idempotent: if a response was lost, sending the batch again changes nothing. */
+  /**
+   * Sends a batch. Sending it again has no effect, so a batch whose response was lost can be
+   * repeated.
+   */
   send(batch: RecordBatch, run: RemoteRun, signal: AbortSignal): Promise<void>;
-  /** Shows a table. Undefined if the service has no tables. */
+  /** Sends a table. Undefined if the service cannot show tables. */
   readonly showTable?: (table: PreviewTable, run: RemoteRun, signal: AbortSignal) => Promise<void>;
   /** Sends a heartbeat of the run. Undefined if the service needs no heartbeats. */
   readonly beat?: (run: RemoteRun, signal: AbortSignal) => Promise<void>;
@@ -55,21 +60,21 @@ export interface TrackedRun {
 }
 
 /**
- * Kind of failure. With `refused`, the key is missing or wrong. With `rejected`, this request will
- * never be accepted. With `unavailable`, a later request may succeed.
+ * Kind of failure: `refused` if the key is missing or wrong, `rejected` if this request will never
+ * be accepted, `unavailable` if a later request may succeed.
  */
 export type ServiceProblem = 'refused' | 'rejected' | 'unavailable';
 
 export class ServiceError extends TrinityError {
   readonly problem: ServiceProblem;
-  /** Wait time that the service requested, in ms; 0 if it requested none. */
+  /** Wait before a retry that the service requested, in ms; 0 if it requested none. */
   readonly retryAfterMs: number;
 
   constructor(
     message: string,
     options: {
       readonly problem: ServiceProblem;
-      /** Wait time that the service requested, in ms. @default 0 */
+      /** Wait before a retry that the service requested, in ms. @default 0 */
       readonly retryAfterMs?: number;
       readonly cause?: unknown;
     },

@@ -1,4 +1,4 @@
-/** A training run in SwanLab, through the API that SwanLab's open-source client uses. */
+/** Records a training run in SwanLab, through the API that its open-source client uses. */
 import { need, request, type ServiceAnswer } from './request.js';
 import { ServiceError, type RunOutcome, type ServiceRecord, type TrackedRun } from './service.js';
 
@@ -6,14 +6,14 @@ export interface SwanlabOptions {
   /** URL of the service. @default https://api.swanlab.cn */
   readonly host?: string | undefined;
   readonly apiKey: string;
-  /** User or organisation. @default the owner of the key */
+  /** Name of the user or organisation that owns the run. @default the owner of the key */
   readonly workspace?: string | undefined;
   readonly project: string;
   readonly name: string;
   readonly group: string;
   readonly description?: string | undefined;
   readonly tags: readonly string[];
-  /** Configuration without secrets. */
+  /** Configuration of the training run, without secrets. */
   readonly config: Readonly<Record<string, unknown>>;
   /** Creates a new id for a run. */
   readonly newId: () => string;
@@ -28,11 +28,11 @@ const outcomes: Readonly<Record<RunOutcome, string>> = {
 const colour = '#528d59';
 const mostScalars = 1000;
 /**
- * Time in ms between two heartbeats, as in the service's client. Metrics do not count as
- * heartbeats.
+ * Time between two heartbeats, in ms. It is the same as in SwanLab's client. Metrics do not count
+ * as heartbeats.
  */
 const beatMs = 600_000;
-/** Flag that a heartbeat requires. The service's client sends the same flag. */
+/** Value of a field that heartbeats must contain. SwanLab's client sends the same value. */
 const beatFlag = '123456';
 
 export function swanlabRun(options: SwanlabOptions): TrackedRun {
@@ -150,13 +150,13 @@ const scalarsOf = ({ metrics, step, time }: ServiceRecord) =>
   }));
 
 /**
- * Returns the section of a metric, which is the part before the slash. Without a slash there is no
- * section.
+ * Returns the section in which a metric is shown: the part of its name before the first slash. A
+ * name without a slash has no section.
  */
 const sectionOf = (key: string): { readonly sectionName?: string } =>
   key.includes('/') ? { sectionName: key.slice(0, key.indexOf('/')) } : {};
 
-/** Converts a configuration to SwanLab's format, which numbers the entries. */
+/** Converts a configuration to SwanLab's format, in which the entries are numbered. */
 const configOf = (config: Readonly<Record<string, unknown>>): object =>
   Object.fromEntries(
     Object.entries(config).map(([key, value], sort) => [key, { value, desc: '', sort }]),

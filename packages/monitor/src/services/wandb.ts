@@ -1,7 +1,7 @@
 /**
- * A training run in Weights & Biases, through the API that the open-source client of Weights &
- * Biases uses. It consists of GraphQL for the run, and `file_stream` for its history. Each line has
- * a fixed position, so a line that is sent twice is stored once.
+ * Records a training run in Weights & Biases, through the API that its open-source client uses:
+ * GraphQL for the run, and `file_stream` for its history. Each line of the history has a fixed
+ * position, so a line that is sent twice is stored once.
  */
 import { createHash } from 'node:crypto';
 import type { MetricRecord } from '@trinity-rft/core';
@@ -13,19 +13,19 @@ export interface WandbOptions {
   /** URL of the service. @default https://api.wandb.ai */
   readonly baseUrl?: string | undefined;
   readonly apiKey: string;
-  /** User or team. @default the owner of the key */
+  /** Name of the user or team that owns the run. @default the owner of the key */
   readonly entity?: string | undefined;
   readonly project: string;
   readonly name: string;
   readonly group: string;
   readonly tags: readonly string[];
-  /** Configuration without secrets. */
+  /** Configuration of the training run, without secrets. */
   readonly config: Readonly<Record<string, unknown>>;
   /** Creates a new id for a run. */
   readonly newId: () => string;
 }
 
-/** Metric that is the x-axis of a role's other metrics. */
+/** Name of the metric that is the x-axis of the other metrics, for each role. */
 const axes: Readonly<Record<MetricRecord['role'], string>> = {
   explorer: 'explore_step',
   trainer: 'train_step',
@@ -80,7 +80,7 @@ export function wandbRun(options: WandbOptions): TrackedRun {
   const fileStream = (run: RemoteRun, body: object, signal: AbortSignal) =>
     request(`${root}/files/${place}/${run.id}/file_stream`, { headers, body, signal });
 
-  /** Defines each metric once, when it first occurs, so that charts get the right axis. */
+  /** Defines each new metric and its x-axis at the service, so that charts use the right axis. */
   const define = async (
     records: readonly MetricRecord[],
     run: RemoteRun,
@@ -155,9 +155,9 @@ export function wandbRun(options: WandbOptions): TrackedRun {
 }
 
 /**
- * Returns a metric and its x-axis as the service stores them, by the field numbers of its
- * MetricRecord. Field 1 is the name, 5 is the index of the axis in the list, from 1, and 6 has
- * options (1: keep in step, 3: defined explicitly).
+ * Returns the definition of a metric in the service's format, a MetricRecord with field numbers as
+ * keys. Field 1 is the name, field 5 is the position of the x-axis in the list of definitions, from
+ * 1, and field 6 contains options (1: keep in step, 3: defined explicitly).
  */
 function definitionOf(name: string, axis: string, all: readonly object[]): object {
   if (name === axis) return { '1': name, '6': [3], '7': [] };
@@ -166,15 +166,15 @@ function definitionOf(name: string, axis: string, all: readonly object[]): objec
 }
 
 /**
- * Returns the stored summary of a resumed training run. The next summary must include it, because
- * the service replaces the whole summary.
+ * Parses the summary that the service has stored for a resumed training run. The next summary must
+ * include it, because the service replaces the whole summary.
  */
 function summaryOf(text: unknown): Readonly<Record<string, unknown>> {
   const summary = typeof text === 'string' ? tryJson(text) : undefined;
   return typeof summary === 'object' ? { ...summary } : {};
 }
 
-/** Returns the seconds that the training run had taken when it was stopped. */
+/** Returns the duration of the training run before it was stopped, in seconds. */
 function runtimeOf(summary: object): number {
   const runtime = pick(summary, '_runtime');
   return typeof runtime === 'number' ? runtime : 0;
@@ -191,7 +191,7 @@ function tableFile({ columns, rows }: PreviewTable) {
   return { path, text, sha256, size: Buffer.byteLength(text) };
 }
 
-/** Converts a list of `Name:value` strings to headers. */
+/** Converts a list of `Name:value` strings to HTTP headers. */
 function headersOf(list: unknown): Record<string, string> {
   const lines = Array.isArray(list) ? list.filter((line) => typeof line === 'string') : [];
   return Object.fromEntries(

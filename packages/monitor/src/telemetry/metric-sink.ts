@@ -1,22 +1,23 @@
 /**
- * Exports the metrics of a training run as gauges. For example, `eval/gsm8k/reward/mean@4` becomes
- * `trinity.eval.gsm8k.reward.mean_at_4`.
+ * Exports the metrics of a training run as OpenTelemetry gauges. For example,
+ * `eval/gsm8k/reward/mean@4` becomes `trinity.eval.gsm8k.reward.mean_at_4`.
  */
 import { metrics, type Attributes, type Gauge } from '@opentelemetry/api';
 import type { MetricSink } from '@trinity-rft/core';
 
-/** Maximum length of an instrument name in OpenTelemetry. */
+/** Maximum length of an instrument name in OpenTelemetry, in characters. */
 const maxName = 255;
 
-/** Returns the name of a metric in a form that OpenTelemetry accepts. */
+/** Returns an instrument name for a metric that OpenTelemetry accepts. */
 const instrumentOf = (name: string): string =>
   `trinity.${name.replaceAll('/', '.').replaceAll('@', '_at_')}`
     .replaceAll(/[^\w.-]/g, '_')
     .slice(0, maxName);
 
 /**
- * Returns the attributes of a metric: its name, unless the name of its instrument shows it.
- * Otherwise metrics that share an instrument would replace each other's values.
+ * Returns the attributes of a metric. If the metric's name cannot be derived from the instrument
+ * name, it is added as an attribute. Otherwise, metrics that share an instrument would overwrite
+ * each other's values.
  */
 const attributesOf = (name: string): Attributes => {
   const shown = instrumentOf(name).slice('trinity.'.length);
@@ -24,7 +25,7 @@ const attributesOf = (name: string): Attributes => {
   return isShown ? {} : { 'trinity.metric': name };
 };
 
-/** Creates the sink. Without an SDK in the process, the sink does nothing. */
+/** Creates the sink. If no OpenTelemetry SDK is running in the process, the sink does nothing. */
 export function telemetrySink(): MetricSink {
   const meter = metrics.getMeter('trinity-rft');
   const gauges = new Map<string, { readonly gauge: Gauge; readonly named: Attributes }>();

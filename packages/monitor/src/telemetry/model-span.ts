@@ -1,4 +1,4 @@
-/** The span of one model call, and metrics of all model calls. */
+/** Records a span for each model call, and metrics of all model calls. */
 import {
   metrics,
   SpanKind,
@@ -16,7 +16,7 @@ interface ModelCall {
   readonly topK?: number | undefined;
   readonly maxTokens?: number | undefined;
   readonly seed?: number | undefined;
-  /** Number of choices that the client requested. */
+  /** Number of choices that the client requested. Undefined if the client did not specify it. */
   readonly n?: number | undefined;
   /** Messages as the client sent them. */
   readonly messages: readonly unknown[];
@@ -33,7 +33,7 @@ export interface ModelAnswer {
 const provider = 'trinity-rft';
 interface Instruments {
   readonly provider: MeterProvider;
-  /** Durations of calls, in seconds. */
+  /** Histogram of the durations of model calls, in seconds. */
   readonly duration: Histogram;
   readonly tokens: Histogram;
 }
@@ -41,8 +41,8 @@ interface Instruments {
 let instruments: Instruments | undefined;
 
 /**
- * Returns the instruments of the current SDK, which may have been started after this module was
- * loaded.
+ * Returns the metric instruments of the current SDK. They are looked up each time, because the SDK
+ * may have been started after this module was loaded.
  */
 function currentInstruments(): Instruments {
   const current = metrics.getMeterProvider();
@@ -58,7 +58,7 @@ function currentInstruments(): Instruments {
 
 /**
  * Calls `work` within the span of a model call, and records the metrics of the call.
- * @param home context of the rollout, for calls without a context
+ * @param home context of the rollout, in which the span starts if no other span is active
  */
 export async function inModelSpan<T>(
   call: ModelCall,

@@ -1,6 +1,7 @@
 /**
- * Spans of rollouts, model calls and tools, with OpenTelemetry's names for generative AI. Without
- * an SDK in the process, nothing is recorded and no attribute is computed.
+ * Records spans of rollouts, model calls and tool calls, with the names that OpenTelemetry defines
+ * for generative AI. If no SDK is running in the process, nothing is recorded and no attributes are
+ * computed.
  * @see https://opentelemetry.io/docs/specs/semconv/gen-ai/
  */
 import {
@@ -18,16 +19,17 @@ import { describeError } from '@trinity-rft/core';
 export interface SpanOptions<T> {
   readonly name: string;
   readonly kind?: SpanKind;
-  /** Attributes that are known from the start. */
+  /** Returns the attributes that are known when the span starts. */
   readonly attributes: () => Attributes;
-  /** Attributes that are taken from the result. @default no attributes */
+  /** Returns the attributes that are computed from the result. @default no attributes */
   readonly ended?: (result: T) => Attributes;
-  /** Context of the parent span. @default the active context */
+  /** Context that contains the parent span. @default the active context */
   readonly parent?: Context | undefined;
 }
 
 /**
- * Calls `work` within a span. If `work` rejects, the span gets the error, without stack and prompt.
+ * Calls `work` within a span. If `work` rejects, its error is added to the span, without stack and
+ * prompt.
  */
 export async function inSpan<T>(options: SpanOptions<T>, work: () => Promise<T>): Promise<T> {
   const { name, kind = SpanKind.INTERNAL, attributes, ended, parent = context.active() } = options;
@@ -52,13 +54,18 @@ function noteError(span: Span, error: unknown): void {
   span.setStatus({ code: SpanStatusCode.ERROR, message: describeError(error) });
 }
 
-/** Records a failure in the active span, for work that returns its failure as a value. */
+/**
+ * Adds an error to the active span. Used for work that returns its failure instead of throwing it.
+ */
 export function noteFailure(error: Error): void {
   const span = trace.getActiveSpan();
   if (span?.isRecording()) noteError(span, error);
 }
 
-/** Value of the attribute `error.type`: the error's code, or its class. */
+/**
+ * Returns the value of the attribute `error.type`: the code of the error or, without a code, the
+ * name of its class.
+ */
 export const errorType = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string'
     ? error.code
@@ -66,16 +73,19 @@ export const errorType = (error: unknown): string =>
       ? error.name
       : '_OTHER';
 
-/** The parent context of new spans. */
+/** OpenTelemetry context in which new spans are created. */
 export type TraceContext = Context;
 
 export const activeContext = (): TraceContext => context.active();
 
-/** Returns the active context if it has a span, otherwise `home`. */
+/** Returns the active context if it contains a span, otherwise `home`. */
 export const contextOr = (home: TraceContext): TraceContext =>
   trace.getActiveSpan() === undefined ? home : context.active();
 
-/** Calls `work` in the context of a request's `traceparent`, or in `home` without one. */
+/**
+ * Calls `work` in the context of the `traceparent` header of a request. Without this header, uses
+ * the context `home`.
+ */
 export function inRequestContext<T>(headers: Headers, home: TraceContext, work: () => T): T {
   const parent = headers.has('traceparent')
     ? propagation.extract(home, headers, {

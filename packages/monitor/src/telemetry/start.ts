@@ -1,4 +1,4 @@
-/** Starts the OpenTelemetry SDK of a process, as configured by the environment. */
+/** Starts the OpenTelemetry SDK in this process, with the settings in the environment variables. */
 import {
   context,
   createContextKey,
@@ -16,14 +16,17 @@ import { ConfigError, describeError, type Logger } from '@trinity-rft/core';
 import { captureAsIn, type Environment } from './content.js';
 
 export interface Telemetry {
-  /** Sends remaining data and stops. Data that cannot be sent in time is lost, with a warning. */
+  /**
+   * Sends the remaining data and stops the SDK. Data that cannot be sent in time is lost, and a
+   * warning is logged.
+   */
   close(): Promise<void>;
 }
 
-/** Maximum time for sending remaining data, in ms. */
+/** Maximum time for sending the remaining data, in ms. */
 const closeMs = 5000;
 
-/** Returns true if OpenTelemetry's standard variables enable spans or metrics. */
+/** Returns true if OpenTelemetry's standard environment variables enable spans or metrics. */
 export function wantsTelemetry(env: Environment): boolean {
   if (env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return false;
   const isSet = (name: string): boolean => (env[name] ?? '') !== '';
@@ -38,18 +41,18 @@ export function wantsTelemetry(env: Environment): boolean {
 
 interface StartedSdk {
   readonly sdk: NodeSDK;
-  /** Global parts of OpenTelemetry that this SDK provides. */
+  /** Global components of OpenTelemetry that were registered by this SDK. */
   readonly parts: readonly { disable(): void }[];
 }
 
-/** SDK of the process, shared by training runs that overlap. */
+/** SDK that was started in this process. Training runs that overlap share it. */
 let running: (StartedSdk & { users: number }) | undefined;
 
 /**
- * Starts the SDK if the environment enables it. Uses the SDK that the program itself has started,
- * or that an overlapping training run has started, if there is one. If the program has set a
- * metrics provider, that provider receives the metrics.
- * @throws ConfigError when the SDK's package is missing
+ * Starts the SDK if the environment variables enable it. Starts no SDK if the program or an
+ * overlapping training run has already started one, which is then used. If the program has
+ * registered a metrics provider, that provider receives the metrics.
+ * @throws ConfigError when the SDK's package is not installed
  */
 export async function startTelemetry(
   env: Environment,
@@ -75,14 +78,14 @@ export async function startTelemetry(
 
 type Warn = (message: string, ...more: readonly unknown[]) => void;
 
-/** Returns true if an SDK records the spans of the process. */
+/** Returns true if an SDK that records spans is registered in the process. */
 function hasSdk(): boolean {
   const none = new ProxyTracerProvider().getDelegate();
   const provider = trace.getTracerProvider();
   return !(provider instanceof ProxyTracerProvider) || provider.getDelegate() !== none;
 }
 
-/** Returns the global parts of OpenTelemetry that the program has set. */
+/** Returns the global components of OpenTelemetry that are registered. */
 function partsInUse(): ReadonlySet<object> {
   const probe = ROOT_CONTEXT.setValue(createContextKey('trinity-rft'), true);
   const isSet = [
@@ -124,8 +127,8 @@ function startSdk(Sdk: typeof NodeSDK, env: Environment, warn: Warn): StartedSdk
 }
 
 /**
- * Calls `work` with OpenTelemetry's variables in `process.env`, which the SDK reads, replaced by
- * those of `env`.
+ * Calls `work` while OpenTelemetry's variables in `process.env`, from which the SDK reads its
+ * settings, are replaced with those in `env`.
  */
 function withVariables<T>(env: Environment, work: () => T): T {
   const own = telemetryVariables(process.env);
@@ -156,8 +159,8 @@ async function shutDown(sdk: NodeSDK, warn: Warn): Promise<void> {
 }
 
 /**
- * Returns the name of the service. Returns undefined if the environment sets the name, because the
- * SDK reads it from there.
+ * Returns the service name for telemetry. Returns undefined if the environment variables set a
+ * name, which the SDK then uses.
  */
 function serviceName(env: Environment): string | undefined {
   const isNamed = /(?:^|,)\s*service\.name=/.test(env['OTEL_RESOURCE_ATTRIBUTES'] ?? '');

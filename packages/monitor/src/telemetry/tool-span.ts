@@ -1,10 +1,10 @@
-/** The span of one tool call. */
+/** Records a span for each tool call. */
 import { capturesContent } from './content.js';
 import { inSpan } from './spans.js';
 
 export interface ToolCall {
   readonly name: string;
-  /** Arguments exactly as the model wrote them. */
+  /** Arguments of the call as JSON, exactly as the model wrote them. */
   readonly rawArguments: string;
 }
 

@@ -1,21 +1,21 @@
-/** The span of one attempt at a rollout. */
+/** Records a span for each attempt at a rollout. */
 import { inSpan } from './spans.js';
 
 export interface WorkflowSpan {
   /** Name of the workflow. */
   readonly workflow: string;
-  /** Name of the rollout, `batch/task/run`. */
+  /** Name of the rollout, in the form `batch/task/run`. */
   readonly run: string;
   readonly taskset: string;
   readonly row: number;
   readonly isEval: boolean;
-  /** Number of the attempt, from 0. */
+  /** Number of the attempt, starting at 0. */
   readonly attempt: number;
 }
 
 /**
  * Calls `work` within the span of an attempt.
- * @param rewards returns the rewards in the result; empty for a failed attempt
+ * @param rewards returns the rewards in the result of `work`; an empty list for a failed attempt
  */
 export const inWorkflowSpan = <T>(
   { workflow, run, taskset, row, isEval, attempt }: WorkflowSpan,

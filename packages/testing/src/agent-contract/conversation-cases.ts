@@ -1,6 +1,6 @@
 /**
- * Declares one test per scripted conversation. It checks the framework's behaviour, and that every
- * sampled token is recorded.
+ * Contract cases: one test per scripted conversation. Each test checks how the framework behaves,
+ * and that every sampled token is recorded.
  */
 import { expect, it } from 'vitest';
 import { conversations, expectationOf, type ConversationName } from './expected.js';
@@ -48,7 +48,10 @@ function forksOf(metrics: Played['metrics']): Readonly<Record<string, number>> {
   );
 }
 
-/** Checks that the records are the inputs and outputs of the sampler's successful calls. */
+/**
+ * Checks that the rollout's records contain exactly the prompts and tokens of the sampler's
+ * successful calls.
+ */
 export function expectExactRecords({
   records,
   sampled,
@@ -65,8 +68,8 @@ export function expectExactRecords({
 }
 
 /**
- * Checks that each prompt, except the first and those that fork, continues the tokens of the
- * previous call.
+ * Checks that each prompt continues the tokens of the previous call, except the first prompt and
+ * those of calls that fork.
  */
 function expectContinuedPaths({ sampled, metrics }: Played): void {
   const forks = Object.values(forksOf(metrics)).reduce((sum, count) => sum + count, 0);

@@ -4,9 +4,10 @@ import type { AgentContract } from './fixture.js';
 import { rolloutCases } from './rollout-cases.js';
 
 /**
- * Tests an integration of an agent framework. Call it at the top level of a test file, once per API
- * of the framework: `describeAgentAdapter('AI SDK', { open, createAgent, ... })`. Conversations are
- * scripted, so no weights are needed. Both complete responses and streams are tested.
+ * Declares the tests for an integration of an agent framework. Call it at the top level of a test
+ * file, once per API of the framework: `describeAgentAdapter('AI SDK', { open, createAgent, ...
+ * })`. The model's outputs are scripted, so no weights are needed. Calls with complete and with
+ * streamed responses are tested.
  */
 export function describeAgentAdapter<Endpoint>(
   name: string,

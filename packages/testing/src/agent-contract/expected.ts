@@ -1,42 +1,48 @@
-/** The scripted conversations, their expected results, and frameworks' deviations from them. */
+/**
+ * Scripted conversations with their expected results, and the deviations of frameworks from these
+ * results.
+ */
 import { EngineError } from '@trinity-rft/core';
 
-/** The observable result of a conversation. */
+/** Result of a conversation, as far as a test can observe it. */
 export interface Expected {
-  /** Expected outcome of the agent's promise: `answer` if it resolves, `error` if it rejects. */
+  /** Outcome of the agent's promise: `answer` if it resolves, `error` if it rejects. */
   readonly ends: 'answer' | 'error';
-  /** Text of the agent's answer, if there is one. */
+  /** Text of the agent's answer; undefined if there is none. */
   readonly text?: string;
-  /** Inputs of the tool calls, in order. */
+  /** Arguments of the tool calls that were executed, in order. */
   readonly executed: readonly unknown[];
-  /** Number of recorded model calls. */
+  /** Number of model calls that were recorded. */
   readonly recorded: number;
-  /** Number of calls that do not continue recorded tokens, by reason. */
+  /** Number of model calls whose prompt does not continue recorded tokens, keyed by reason. */
   readonly forks: Readonly<Record<string, number>>;
 }
 
 /**
- * Known deviation of a framework from the expected results. The tests also assert the deviation.
+ * Known deviation of a framework from the expected result of a conversation. The tests check that
+ * it still occurs.
  */
 export interface Deviation {
   /** Name of the conversation, which is a key of `conversations`. */
   readonly conversation: ConversationName;
-  /** Mode in which the framework deviates. @default both modes */
+  /** Mode in which the framework deviates. @default undefined: both modes */
   readonly mode?: AgentMode;
-  /** The reason, which becomes part of the test's name. */
+  /** Reason for the deviation, which is shown in the test's name. */
   readonly because: string;
   readonly expected: Partial<Expected>;
 }
 
 interface Conversation {
-  /** Outputs of the model, one per turn. The sampler throws a reply that is an Error. */
+  /** Outputs of the model, one per turn. If an output is an Error, the sampler throws it. */
   readonly replies: readonly (string | Error)[];
   readonly expected: Partial<Expected>;
 }
 
 export const toolResult = (city: string): string => `12 degrees in ${city}`;
 
-/** A tool call as models write it; `input` is the JSON of the arguments. */
+/**
+ * Returns a tool call in the format in which models write it. `input` is the JSON of its arguments.
+ */
 const call = (input: string, name = 'weather'): string =>
   `<tool_call>\n{"name": "${name}", "arguments": ${input}}\n</tool_call>`;
 
@@ -44,8 +50,8 @@ const oslo = call('{"city": "Oslo"}');
 const bothCities = [{ city: 'Oslo' }, { city: 'Rome' }];
 
 /**
- * Scripts by name. By default, the last reply is the expected answer, every reply is recorded, and
- * no call forks.
+ * Conversations, keyed by name. Unless `expected` says otherwise, the last reply is the agent's
+ * answer, every reply is recorded, and no call forks.
  */
 export const conversations = {
   'one turn': { replies: ['Mild.'], expected: {} },
@@ -104,8 +110,8 @@ export const conversations = {
 export type ConversationName = keyof typeof conversations;
 
 /**
- * Returns the expected result of a conversation, changed by the framework's deviations, and the
- * reasons of those deviations.
+ * Returns the expected result of a conversation, with the framework's deviations applied, and the
+ * reasons for these deviations.
  */
 export function expectationOf(
   name: ConversationName,

@@ -1,38 +1,47 @@
-/** The interfaces between the agent contract and an integration. */
+/** Interfaces between the agent contract and an integration that is tested. */
 import type { Experience, Metrics } from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
 import type { Deviation } from './expected.js';
 import type { AgentMode } from './expected.js';
 
-/** One rollout of an agent. The integration derives the framework's settings from `endpoint`. */
+/**
+ * Input for one rollout of an agent. The integration derives the framework's settings from
+ * `endpoint`.
+ */
 export interface AgentRun<Endpoint> {
   readonly endpoint: Endpoint;
-  /** The user's message. */
+  /** Message of the user. */
   readonly question: string;
-  /** True to use the framework's streaming call. */
+  /** True if the agent must use the framework's streaming call. */
   readonly streamed: boolean;
-  /** Signal to pass to the framework. */
+  /** Signal that the integration must pass to the framework. */
   readonly signal: AbortSignal;
-  /** Settings to pass to the framework, if it supports them; usually empty. */
+  /** Sampling settings to pass to the framework, if it supports them. Usually empty. */
   readonly settings: { readonly temperature?: number; readonly seed?: number };
 }
 
-/** Runs the agent and resolves with the text of its last turn, or rejects with its error. */
+/**
+ * Function that runs the agent. It resolves with the text of the agent's last turn, or rejects with
+ * the agent's error.
+ */
 export type AgentUnderTest<Endpoint> = (run: AgentRun<Endpoint>) => Promise<string>;
 
-/** A tool, to be declared in the framework with a validated schema. */
+/**
+ * A tool that the integration declares in the framework, with its schema, so that arguments are
+ * validated.
+ */
 export interface AgentTool {
   readonly name: string;
   readonly description: string;
-  /** JSON Schema of an object. */
+  /** JSON Schema of the arguments, which are an object. */
   readonly parameters: Readonly<Record<string, unknown>>;
   readonly execute: (input: unknown) => string;
 }
 
-/** The recording endpoint of one rollout on the contract's sampler. */
+/** Recording endpoint of one rollout, which uses the sampler of the contract. */
 export interface AgentRollout<Endpoint> {
   readonly endpoint: Endpoint;
-  /** Returns every recorded call so far, in order. */
+  /** Returns the model calls recorded so far, in order. */
   readonly records: () => readonly Experience[];
   /**
    * Returns the metrics of the rollout model, such as `model/spliced` and `model/fork/<reason>`.
@@ -41,10 +50,10 @@ export interface AgentRollout<Endpoint> {
   readonly close: () => Promise<void>;
 }
 
-/** Fixture that an integration provides to the contract. */
+/** Functions and settings with which an integration takes part in the agent contract. */
 export interface AgentContract<Endpoint> {
   /**
-   * Opens the endpoint of one rollout, with the chat template `chatml`, the tool call parser
+   * Opens the endpoint of one rollout. It must use the chat template `chatml`, the tool call parser
    * `hermes`, the reasoning parser `qwen3`, and a tokenizer for printable ASCII. `signal` is the
    * signal of the rollout.
    */
@@ -55,14 +64,14 @@ export interface AgentContract<Endpoint> {
   readonly encode: (text: string) => Int32Array;
   readonly decode: (ids: Int32Array) => string;
   /**
-   * Creates an agent object that many rollouts use. The agent must have these tools, and its turn
-   * limit must be at least eight.
+   * Creates an agent object that many rollouts share. The agent must have these tools, and must be
+   * allowed at least eight turns.
    */
   readonly createAgent: (tools: readonly AgentTool[]) => AgentUnderTest<Endpoint>;
   /** Modes in which the agent is tested. @default ['whole', 'streamed'] */
   readonly modes?: readonly AgentMode[];
-  /** Number of concurrent rollouts of one agent object. @default 64 */
+  /** Number of rollouts that use one agent object at the same time. @default 64 */
   readonly concurrentRollouts?: number;
-  /** Known deviations of the framework. */
+  /** Known deviations of the framework from expected results. @default [] */
   readonly deviations?: readonly Deviation[];
 }

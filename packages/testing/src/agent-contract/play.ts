@@ -1,4 +1,4 @@
-/** Runs an agent with scripted model outputs, and returns everything observable. */
+/** Runs an agent with scripted model outputs, and returns everything that tests can observe. */
 import type { Experience, Metrics } from '@trinity-rft/core';
 import type { Sampler, SampledSequence } from '@trinity-rft/core/engine';
 import { scriptedSampler, type ScriptedReply } from '../scripted-sampler/scripted-sampler.js';
@@ -12,30 +12,30 @@ export interface PlayOptions<Endpoint> {
   readonly replies: readonly (string | Error)[];
   readonly mode: AgentMode;
   readonly run?: Partial<Pick<AgentRun<Endpoint>, 'question' | 'settings'>>;
-  /** Agent that several rollouts share. @default a new agent */
+  /** Agent to run, for tests in which several rollouts share it. @default a new agent */
   readonly agent?: AgentUnderTest<Endpoint>;
-  /** Wraps the scripted sampler. @default the sampler itself */
+  /** Function that wraps the scripted sampler. @default the sampler is not wrapped */
   readonly wrap?: (sampler: Sampler) => Sampler;
   /** Signal that aborts the rollout. */
   readonly signal?: AbortSignal;
 }
 
-/** A successful sampler call. */
+/** Prompt and tokens of a successful sampler call. */
 export interface Sampled {
   readonly prompt: Int32Array;
   readonly tokens: Int32Array;
 }
 
 export interface Played {
-  /** The answer from the agent, or the agent's error. */
+  /** Text of the agent's answer, or the error with which it rejected. */
   readonly outcome: { readonly text: string } | { readonly error: unknown };
   readonly executed: readonly unknown[];
   readonly sampled: readonly Sampled[];
   readonly records: readonly Experience[];
   readonly metrics: Metrics;
-  /** Sampling options of every sampler call. */
+  /** Sampling options of each sampler call, in order. */
   readonly settings: readonly object[];
-  /** Number of sampler calls that are still pending after the agent has ended. */
+  /** Number of sampler calls that are still in progress after the agent has ended. */
   readonly open: number;
 }
 
@@ -87,7 +87,7 @@ export async function play<Endpoint>(
   }
 }
 
-/** Creates a weather tool that passes every input to `seen`. */
+/** Creates a weather tool that calls `seen` with its arguments. */
 export function weatherTool(seen: (input: unknown) => void): AgentTool {
   return {
     name: 'weather',

@@ -8,8 +8,8 @@ import type { AgentMode } from './expected.js';
 import { play, weatherTool } from './play.js';
 
 /**
- * Time limit in ms: long enough for a slow machine to notice an abort, too short for a retry loop
- * to end.
+ * Time limit after an abort, in ms. It is long enough for slow machines, and too short for an agent
+ * that continues to retry.
  */
 const promptlyMs = 10_000;
 

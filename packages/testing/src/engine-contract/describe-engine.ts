@@ -7,8 +7,8 @@ import { scoreCases } from './score-cases.js';
 import { weightsCases } from './weights-cases.js';
 
 /**
- * Tests an engine against the engine contract. Must be called at the top level of a test file:
- * `describeEngine('onnx', { open, vocabSize: 64 })`.
+ * Declares the tests of the engine contract for an engine. Must be called at the top level of a
+ * test file: `describeEngine('onnx', { open, vocabSize: 64 })`.
  */
 export function describeEngine(name: string, contract: EngineContract): void {
   const fixture = engineFixture(contract);

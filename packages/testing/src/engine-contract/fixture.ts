@@ -1,4 +1,4 @@
-/** Fixtures for the cases of the engine contract: engines, batches and a train step. */
+/** Fixtures for the cases of the engine contract: engines, batches and an optimizer step. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,39 +13,42 @@ import type {
   TokenRow,
 } from '@trinity-rft/core/engine';
 
-/** Fixture that an engine provides to the contract. */
+/** Functions and settings with which an engine takes part in the contract. */
 export interface EngineContract {
   /**
-   * Opens an engine. Every engine has the same initial weights, whose next-token distributions are
-   * neither flat nor sharp.
+   * Opens an engine. All engines must have the same initial weights. Their next-token distributions
+   * must be neither nearly uniform nor concentrated on few tokens.
    */
   readonly open: () => Promise<Engine>;
-  /** Exclusive upper bound of the token ids in the cases; at least 8. */
+  /** Upper bound (exclusive) of the token ids that the cases use; at least 8. */
   readonly vocabSize: number;
   /**
-   * Maximum difference between log-probabilities of a token that are computed in two ways, in nats.
+   * Maximum difference, in nats, between log-probabilities of the same token that are computed in
+   * two ways.
    * @default 1e-5
    */
   readonly tolerance?: number;
-  /** Learning rate at which a few AdamW updates improve the loss. @default 0.003 */
+  /** Learning rate at which a few AdamW steps improve the loss. @default 0.003 */
   readonly learningRate?: number;
-  /** Temperatures at which `sampler.score` works; `one` means temperature 1 only. @default "any" */
+  /**
+   * Temperatures for which `sampler.score` works; `one` means only temperature 1. @default "any"
+   */
   readonly scoresAt?: 'any' | 'one';
   /**
-   * Weights that sequences in progress use after `adopt`: the ones they started with, or the new
-   * ones.
+   * Weights with which sequences in progress continue after `adopt`: `kept` for those they started
+   * with, `replaced` for the new ones.
    * @default "kept"
    */
   readonly inFlight?: 'kept' | 'replaced';
-  /** True if the engine has `forwardBackward`. @default false */
+  /** True if the engine implements `forwardBackward`. @default false */
   readonly onePass?: boolean;
 }
 
-/** Helpers for the cases. */
+/** The contract's settings with their defaults, and helpers for the cases. */
 export interface EngineFixture extends Required<EngineContract> {
-  /** Opens an engine and closes it afterwards, even after a failure. */
+  /** Opens an engine, passes it to `work`, and closes it even if `work` fails. */
   readonly withEngine: <T>(work: (engine: Engine) => Promise<T>) => Promise<T>;
-  /** Creates three rows of different lengths, whose prompts have 3, 1 and 4 tokens. */
+  /** Creates a batch of three rows with different lengths. Their prompts have 3, 1 and 4 tokens. */
   readonly batch: (temperature?: number) => TokenBatch;
   readonly prompt: (length: number) => Int32Array;
 }
@@ -55,7 +58,7 @@ function randomIds(vocabSize: number, length: number, seed: number): Int32Array 
   return Int32Array.from({ length }, () => random.integer(vocabSize));
 }
 
-/** Creates three rows of different lengths, whose prompts have 3, 1 and 4 tokens. */
+/** Creates a batch of three rows with different lengths. Their prompts have 3, 1 and 4 tokens. */
 export function contractRows(vocabSize: number, temperature: number): TokenBatch {
   return {
     rows: [
@@ -91,8 +94,8 @@ export const responseTokens = (rows: readonly TokenRow[]): number =>
   rows.reduce((sum, { tokens, promptLength }) => sum + tokens.length - promptLength, 0);
 
 /**
- * Runs one update that lowers the mean negative log-probability. Its gradient with respect to each
- * of the N log-probabilities is -1/N.
+ * Runs one optimizer step that lowers the mean negative log-probability. Its gradient is -1/N for
+ * each of the N log-probabilities.
  */
 export async function trainOnce(
   engine: Engine,
@@ -124,7 +127,7 @@ export async function sampleOne(
 }
 
 /**
- * Returns the largest absolute difference between elements at the same index; infinity if the
+ * Returns the largest absolute difference between elements with the same index, or infinity if the
  * lengths differ.
  */
 export function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
@@ -132,7 +135,7 @@ export function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): n
   return Array.from(a).reduce((worst, value, i) => Math.max(worst, Math.abs(value - b[i]!)), 0);
 }
 
-/** Runs `work` with a path in a temporary folder, and removes the folder afterwards. */
+/** Calls `work` with the path of a temporary folder, and then removes the folder. */
 export async function withFolder<T>(work: (directory: string) => Promise<T>): Promise<T> {
   const root = await mkdtemp(join(tmpdir(), 'engine-contract-'));
   try {

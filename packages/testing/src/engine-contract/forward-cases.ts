@@ -1,4 +1,4 @@
-/** Contract cases: `forward`. */
+/** Contract cases: the forward pass, `forward`. */
 import { EngineError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import {

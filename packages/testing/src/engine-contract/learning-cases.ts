@@ -1,4 +1,4 @@
-/** Contract cases: `backward` and `step`. */
+/** Contract cases: gradients (`backward`) and optimizer steps (`step`). */
 import { EngineError } from '@trinity-rft/core';
 import type { Engine, StepStats, TokenBatch } from '@trinity-rft/core/engine';
 import { describe, expect, it } from 'vitest';
@@ -16,7 +16,7 @@ export function learningCases({ onePass, ...fixture }: EngineFixture): void {
   const uniform = (rows: TokenBatch, value: number): Float32Array =>
     new Float32Array(responseTokens(rows.rows)).fill(value);
 
-  /** Runs one update with the sum of `gradients`, each added by its own `backward` call. */
+  /** Calls `backward` once for each of `gradients`, and then runs one optimizer step. */
   const stepWith = async (
     engine: Engine,
     rows: TokenBatch,
@@ -30,7 +30,8 @@ export function learningCases({ onePass, ...fixture }: EngineFixture): void {
   const uneven = (): Float32Array => uniform(batch(), 0).map((_, i) => ((i % 5) - 2.5) / 16);
 
   /**
-   * Runs one update with the gradient of the PPO loss, multiplied by `other` at every fourth token.
+   * Runs one optimizer step with the gradient of the PPO loss, which is multiplied by `other` at
+   * every fourth token.
    */
   const stepKnown = async (
     { trainer }: Engine,

@@ -1,4 +1,4 @@
-/** Contract cases: `sample`. */
+/** Contract cases: sampling with `sample`. */
 import { ModelError, CancelledError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { largestDifference, logprobsOf, sampleOne, type EngineFixture } from './fixture.js';

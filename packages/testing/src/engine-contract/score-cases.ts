@@ -1,5 +1,5 @@
 /**
- * Contract cases: `score`, which computes the log-probabilities of given tokens with the sampler's
+ * Contract cases: `score`, which returns the log-probabilities of given tokens under the sampler's
  * weights.
  */
 import { ModelError, CancelledError } from '@trinity-rft/core';

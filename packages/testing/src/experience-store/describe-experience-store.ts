@@ -7,14 +7,15 @@ import { waitingCases } from './waiting-cases.js';
 
 interface ExperienceStoreContract {
   /**
-   * True if the store's contents survive its process, and the store has one owner at a time.
-   * @default false
+   * True if the contents of the store survive the end of its process, and only one process can own
+   * the store at a time. @default false
    */
   readonly durable?: boolean;
 }
 
 /**
- * Tests a driver of experience stores. Call it at the top level of a test file, once per driver.
+ * Declares the tests of the experience-store contract for a driver. Call it at the top level of a
+ * test file, once per driver.
  */
 export function describeExperienceStore(
   name: string,

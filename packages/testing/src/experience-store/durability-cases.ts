@@ -1,4 +1,4 @@
-/** Contract cases for durable stores. */
+/** Contract cases for durable stores, whose contents survive the end of the process. */
 import { BufferError } from '@trinity-rft/core';
 import { expect, it } from 'vitest';
 import {

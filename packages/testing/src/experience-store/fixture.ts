@@ -1,6 +1,6 @@
 /**
  * Fixtures for the cases of the store contract: numbered experiences, and stores that are closed
- * after the test.
+ * when the test ends.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,19 +10,20 @@ import type { ExperienceStore, Lease } from '@trinity-rft/core/store';
 import { onTestFinished } from 'vitest';
 
 export interface ExperienceStoreOptions {
-  /** See `LeaseStoreOptions.capacity` of `@trinity-rft/buffer`. */
+  /** Capacity of the store; see `LeaseStoreOptions.capacity` of `@trinity-rft/buffer`. */
   readonly capacity?: number;
 }
 
 /**
- * Opens the store in `folder`. A durable store still contains the experiences stored there before.
+ * Opens the store in `folder`. If the store is durable, it contains the experiences that were
+ * stored there before.
  */
 export type CreateExperienceStore = (
   folder: string,
   options: ExperienceStoreOptions,
 ) => ExperienceStore | Promise<ExperienceStore>;
 
-/** Creates a folder that is removed after the test. */
+/** Creates a temporary folder that is removed after the test. */
 export function testFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'trinity-store-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -40,7 +41,7 @@ export async function openStore(
   return store;
 }
 
-/** Creates experience number `n`, with its own task and tokens, sampled by `policyVersion`. */
+/** Creates the experience with number `n`. Each number has its own task and tokens. */
 export function numbered(n: number, policyVersion = 0): Experience {
   return createExperience({
     eid: { batch: 1, task: n, run: 0, step: 0, suffix: 'a' },
@@ -60,12 +61,12 @@ export function range(from: number, to: number, policyVersion = 0): Experience[]
   return Array.from({ length: to - from }, (_, i) => numbered(from + i, policyVersion));
 }
 
-/** Returns the numbers of the leased experiences, or `undefined` if there is no lease. */
+/** Returns the numbers of the experiences in a lease, or `undefined` if there is no lease. */
 export function numbersOf(lease: Lease | undefined): readonly unknown[] | undefined {
   return lease?.experiences.map((experience) => experience.info['n']);
 }
 
-/** Takes experiences that must be available. Rejects if the store has ended. */
+/** Takes experiences that should be available without a wait. Rejects if the store has ended. */
 export async function takeNow(
   store: ExperienceStore,
   count: number,
@@ -76,7 +77,7 @@ export async function takeNow(
   return lease;
 }
 
-/** Returns true if the promise is still pending after one turn of the event loop. */
+/** Returns true if the promise has not settled after one turn of the event loop. */
 export async function isPending(promise: Promise<unknown>): Promise<boolean> {
   const pending = Symbol('pending');
   const turn = new Promise((resolve) => setImmediate(() => resolve(pending)));

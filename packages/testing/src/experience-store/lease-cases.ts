@@ -1,4 +1,4 @@
-/** Contract cases: leases, acknowledgements, and rolling back to an earlier train step. */
+/** Contract cases: leases, acknowledgements, and rollbacks to an earlier train step. */
 import { BufferError } from '@trinity-rft/core';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import { expect, it } from 'vitest';
@@ -118,7 +118,7 @@ export function leaseCases(create: CreateExperienceStore): void {
   });
 }
 
-/** Takes and acknowledges one lease of `count` experiences per step. */
+/** For each step, takes a lease of `count` experiences and acknowledges it. */
 export async function trainSteps(
   store: ExperienceStore,
   steps: readonly number[],

@@ -1,8 +1,8 @@
-/** AdamW in float64 over one array of weights. */
+/** The AdamW optimizer, in float64, for a single array of weights. */
 import type { OptimizerOptions, StepStats } from '@trinity-rft/core/engine';
 
 export interface AdamState {
-  /** Number of updates so far. */
+  /** Number of optimizer steps so far. */
   step: number;
   readonly first: Float64Array;
   readonly second: Float64Array;
@@ -15,7 +15,8 @@ export const createAdamState = (size: number): AdamState => ({
 });
 
 /**
- * Updates the weights in place. A gradient that is not finite changes nothing.
+ * Performs an AdamW step on the weights, in place. If the gradient is not finite, nothing is
+ * changed.
  * @see Loshchilov & Hutter, arXiv:1711.05101, algorithm 2
  */
 export function adamStep(
@@ -49,8 +50,8 @@ export function adamStep(
 }
 
 /**
- * Returns the norm of each chunk, because `Math.hypot` takes few arguments, and a plain sum of
- * squares may overflow.
+ * Returns the L2 norm of each chunk of 1024 values. Chunks are needed because `Math.hypot` accepts
+ * only a limited number of arguments, and a plain sum of squares may overflow.
  */
 function chunkNorms(values: Float64Array): number[] {
   const norms: number[] = [];

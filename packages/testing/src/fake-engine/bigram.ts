@@ -1,14 +1,17 @@
-/** The model of the fake engine: a table of logits, with one row of V logits per previous token. */
+/**
+ * The bigram model of the fake engine: a table of logits, with a row for each previous token and a
+ * column for each next token.
+ */
 import { createRandom, EngineError } from '@trinity-rft/core';
 
 export interface Bigram {
-  /** V, the number of token ids. */
+  /** Number of token ids, V. */
   readonly vocabSize: number;
-  /** Row-major [V, V]: the logit of token j after token i is at `i * V + j`. */
+  /** Logits as a row-major matrix [V, V]. The logit of token j after token i is at `i * V + j`. */
   readonly weights: Float64Array;
 }
 
-/** Creates a model with normally distributed logits, whose standard deviation is `scale`. */
+/** Creates a model with normally distributed logits. Their standard deviation is `scale`. */
 export function createBigram(vocabSize: number, seed: number, scale: number): Bigram {
   const random = createRandom(seed);
   return {
@@ -22,11 +25,11 @@ export interface Distribution {
   readonly logprobs: Float64Array;
   /** Entropy of the distribution, in nats: -sum p log p. */
   readonly entropy: number;
-  /** H sum p^2 + sum p^2 log p, where p are the probabilities and H is the entropy. */
+  /** Value of H sum p^2 + sum p^2 log p, where p are the probabilities and H is the entropy. */
   readonly necs: number;
 }
 
-/** Returns softmax(logits / temperature) for the token after `previous`. */
+/** Returns the distribution of the token after `previous`: softmax(logits / temperature). */
 export function nextToken(model: Bigram, previous: number, temperature: number): Distribution {
   const { vocabSize, weights } = model;
   const logits = weights.subarray(previous * vocabSize, (previous + 1) * vocabSize);
@@ -44,10 +47,10 @@ export function nextToken(model: Bigram, previous: number, temperature: number):
 }
 
 /**
- * Adds the gradient of logprob * log p_t + entropy * H with respect to the logits after `previous`
- * to `gradient` [V, V], where p are the probabilities, H is their entropy, t is `token` and T is
- * the temperature. d log p_t/d logit_j = (1[j = t] - p_j) / T; dH/d logit_j = -p_j (log p_j + H) /
- * T.
+ * Adds the gradient of logprob * log p_t + entropy * H to `gradient` [V, V]. The gradient is with
+ * respect to the logits after `previous`. Here `logprob` and `entropy` are the coefficients, p are
+ * the probabilities, H is their entropy, t is `token` and T is the temperature. d log p_t/d logit_j
+ * = (1[j = t] - p_j) / T; dH/d logit_j = -p_j (log p_j + H) / T.
  */
 export function addGradient(
   model: Bigram,
@@ -67,7 +70,7 @@ export function addGradient(
 }
 
 /**
- * Checks that all ids are within the vocabulary.
+ * Checks that all token ids are within the vocabulary.
  * @throws EngineError if an id is outside the vocabulary
  */
 export function assertTokens(vocabSize: number, tokens: Int32Array, what: string): void {

@@ -1,4 +1,7 @@
-/** Checkpoints of the fake engines: `config.json`, `weights.bin` and optionally `optimizer.bin`. */
+/**
+ * Saves and loads checkpoints of the fake engines, which contain `config.json`, `weights.bin` and
+ * optionally `optimizer.bin`.
+ */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
@@ -41,7 +44,7 @@ function flatten({ step, first, second }: AdamState): Float64Array {
 }
 
 /**
- * Loads a checkpoint saved by a fake engine.
+ * Loads a checkpoint that was saved by a fake engine.
  * @throws CheckpointError if the folder is not such a checkpoint, or does not have `size` weights
  */
 export async function loadFolder(

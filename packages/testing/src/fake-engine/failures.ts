@@ -1,13 +1,15 @@
-/** Failures that a test injects, and the closed state of a fake engine. */
+/**
+ * Rejects calls of a fake engine with errors that a test injects, and all calls after it is closed.
+ */
 import { EngineError } from '@trinity-rft/core';
 
 export interface Failures<Verb extends string> {
   /**
-   * Must be called at the start of every method of the engine.
+   * Throws if the call must fail. Must be called at the start of every method of the engine.
    * @throws the injected error, once; EngineError after {@link close}
    */
   enter(verb: Verb): void;
-  /** Makes the next call of `verb` reject with `error` and change nothing. */
+  /** Makes the next call of the method `verb` reject with `error`, without any other effect. */
   failNext(verb: Verb, error: Error): void;
   close(): void;
 }

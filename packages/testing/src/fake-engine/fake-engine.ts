@@ -1,6 +1,6 @@
 /**
  * A small, exact engine: a bigram softmax model in float64 with real gradients, AdamW, published
- * weights and checkpoints. It learns in milliseconds, but it can only learn functions of the
+ * weights and checkpoints. It learns in milliseconds, but its predictions depend only on the
  * previous token.
  */
 import {
@@ -19,28 +19,28 @@ import { sampleChoice } from './sampling.js';
 import { backwardPass, forwardPass } from './trainer.js';
 
 export interface FakeEngineOptions {
-  /** V, the number of token ids; memory is V * V. @default 16 */
+  /** Number of token ids, V. The model needs memory for V * V weights. @default 16 */
   readonly vocabSize?: number;
-  /** Seed of the initial logits. @default 0 */
+  /** Seed for the initial logits. @default 0 */
   readonly seed?: number;
   /** Standard deviation of the initial logits. @default 0.5 */
   readonly scale?: number;
-  /** Maximum number of tokens of prompt and response together. @default 1024 */
+  /** Maximum total number of tokens in prompt and response. @default 1024 */
   readonly maxModelLen?: number;
-  /** Decodes tokens, for stop strings. @default ids are code points */
+  /** Function that decodes token ids, for stop strings. @default ids are decoded as code points */
   readonly decode?: (tokens: readonly number[]) => string;
-  /** Duration of one call of `sample` on `clock`, in milliseconds. @default 0 */
+  /** Duration of a call of `sample`, in milliseconds of `clock`. @default 0 */
   readonly sampleMs?: number;
-  /** Required if `sampleMs` is set. */
+  /** Clock for `sampleMs`. Required if `sampleMs` is set. */
   readonly clock?: Clock;
 }
 
 type FakeEngineVerb = Exclude<keyof TrainEngine, 'stats'> | 'sample' | 'adopt' | 'score';
 
 export interface FakeEngine extends Engine {
-  /** Returns a copy of the current weights. [V, V] */
+  /** Returns a copy of the current logits as a row-major matrix. [V, V] */
   weights(): Float64Array;
-  /** Makes the next call of `verb` reject with `error` and change nothing. */
+  /** Makes the next call of the method `verb` reject with `error`, without any other effect. */
   failNext(verb: FakeEngineVerb, error: Error): void;
 }
 
@@ -55,7 +55,7 @@ interface State {
   serving: { readonly version: number; readonly model: Bigram };
 }
 
-/** Creates a {@link fakeEngine}. If `folder` is given, loads the weights saved there. */
+/** Creates a {@link fakeEngine}. If `folder` is given, loads the weights that were saved there. */
 export async function openFakeEngine(
   folder: string | undefined,
   options: FakeEngineOptions = {},
@@ -66,7 +66,7 @@ export async function openFakeEngine(
   return engineOf({ ...initial, weights }, 0, options);
 }
 
-/** Creates an engine whose model is a table of bigram logits, with exact gradients. */
+/** Creates an engine with a bigram model, a table of logits, whose gradients are exact. */
 export const fakeEngine = (options: FakeEngineOptions = {}): FakeEngine =>
   engineOf(initialModel(options), -1, options);
 

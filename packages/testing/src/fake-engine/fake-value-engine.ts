@@ -1,6 +1,6 @@
 /**
- * A small, exact critic: one value per token in float64, with real gradients, AdamW and
- * checkpoints.
+ * A small, exact critic with real gradients, AdamW and checkpoints. Its model is a float64 table
+ * with one value per token id.
  */
 import { createRandom } from '@trinity-rft/core';
 import type { ValueEngine, TokenBatch, ValuePass } from '@trinity-rft/core/engine';
@@ -10,9 +10,9 @@ import { createFailures } from './failures.js';
 import { assertLength, eachResponseToken, responseOffsets } from './trainer.js';
 
 export interface FakeValueEngineOptions {
-  /** V, the number of token ids. @default 16 */
+  /** Number of token ids, V. @default 16 */
   readonly vocabSize?: number;
-  /** Seed of the initial values. @default 0 */
+  /** Seed for the initial values. @default 0 */
   readonly seed?: number;
   /** Standard deviation of the initial values. @default 0.5 */
   readonly scale?: number;
@@ -21,13 +21,16 @@ export interface FakeValueEngineOptions {
 type FakeValueVerb = Exclude<keyof ValueEngine, 'stats' | 'close'>;
 
 export interface FakeValueEngine extends ValueEngine {
-  /** Returns a copy of the current values. The value of a state is that of its last token. [V] */
+  /**
+   * Returns a copy of the table of values, indexed by token id. [V] The value of a state is the
+   * entry of the state's last token.
+   */
   weights(): Float64Array;
-  /** Makes the next call of `verb` reject with `error` and change nothing. */
+  /** Makes the next call of the method `verb` reject with `error`, without any other effect. */
   failNext(verb: FakeValueVerb, error: Error): void;
 }
 
-/** Creates a critic whose model is a table with one value per token. */
+/** Creates a critic whose model is a table with one value per token id. */
 export function fakeValueEngine(options: FakeValueEngineOptions = {}): FakeValueEngine {
   const { vocabSize = 16, seed = 0, scale = 0.5 } = options;
   const random = createRandom(seed);
@@ -75,7 +78,8 @@ export function fakeValueEngine(options: FakeValueEngineOptions = {}): FakeValue
 }
 
 /**
- * Returns a value for each response token: the value in the model's table for the preceding token.
+ * Returns one value for each response token. It is the table's value for the token before the
+ * response token.
  */
 function valuePass(weights: Float64Array, batch: TokenBatch): ValuePass {
   const offsets = responseOffsets(weights.length, batch);

@@ -1,9 +1,12 @@
-/** Sampling from the model of the fake engine, with the options of a real sampler. */
+/** Samples from the bigram model of the fake engine, with the options of a real sampler. */
 import { createRandom, deriveSeed } from '@trinity-rft/core';
 import type { SampledSequence, SamplingOptions, TokenLogprob } from '@trinity-rft/core/engine';
 import { nextToken, type Bigram } from './bigram.js';
 
-/** Samples one choice. `tick` is called before each token; it may wait, or throw to abort. */
+/**
+ * Samples one choice. `tick` is called before each token. It may wait, or throw to abort the
+ * sampling.
+ */
 export async function sampleChoice(
   model: Bigram,
   prompt: Int32Array,
@@ -52,9 +55,9 @@ export async function sampleChoice(
 }
 
 /**
- * Returns the distribution to sample from, most likely tokens first. Applies the temperature,
- * removes banned ids, and applies top-k and then top-p. Normalises the probabilities after top-k
- * and after top-p.
+ * Returns the tokens that can be sampled and their log-probabilities, most likely first. Applies
+ * the temperature, removes banned ids, and applies first top-k and then top-p. The probabilities
+ * are normalised after top-k and again after top-p.
  */
 function processed(
   model: Bigram,

@@ -1,4 +1,7 @@
-/** Forward and backward pass of the fake engine, and iteration over rows for both fake engines. */
+/**
+ * Forward and backward pass of the fake engine, and functions that iterate over the rows of a
+ * batch.
+ */
 import { EngineError } from '@trinity-rft/core';
 import type {
   ForwardOptions,
@@ -8,7 +11,9 @@ import type {
 } from '@trinity-rft/core/engine';
 import { addGradient, assertTokens, nextToken, type Bigram } from './bigram.js';
 
-/** Computes the log-probability of every response token, and entropy and `necs` if requested. */
+/**
+ * Computes the log-probability of every response token and, if requested, its entropy and `necs`.
+ */
 export function forwardPass(
   model: Bigram,
   batch: TokenBatch,
@@ -53,11 +58,11 @@ interface ResponseToken {
   readonly previous: number;
   readonly token: number;
   readonly temperature: number;
-  /** Index of the token in the per-token arrays. */
+  /** Index of the token in arrays with one element per response token of the batch. */
   readonly index: number;
 }
 
-/** Visits the response tokens of all rows in order. */
+/** Calls `visit` for each response token of all rows, in order. */
 export function eachResponseToken(
   batch: TokenBatch,
   offsets: Int32Array,
@@ -76,7 +81,8 @@ export function eachResponseToken(
 }
 
 /**
- * Returns the offsets of the rows in the per-token arrays. [B + 1]
+ * Returns the offset of each row in arrays with one element per response token, followed by the
+ * total length. [B + 1]
  * @throws EngineError if a row is invalid
  */
 export function responseOffsets(vocabSize: number, batch: TokenBatch): Int32Array {
@@ -101,8 +107,8 @@ export function responseOffsets(vocabSize: number, batch: TokenBatch): Int32Arra
 }
 
 /**
- * Checks the length of `values`.
- * @throws EngineError unless there is one number per response token
+ * Checks that `values` has one number per response token.
+ * @throws EngineError if its length is different
  */
 export function assertLength(name: string, values: Float32Array, offsets: Int32Array): void {
   if (values.length === offsets.at(-1)) return;

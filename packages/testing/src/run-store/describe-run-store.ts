@@ -6,7 +6,10 @@ import { taskCases } from './task-cases.js';
 import { trainCases } from './train-cases.js';
 import { weightCases } from './weight-cases.js';
 
-/** Tests a run-store driver. Call it at the top level of a test file, once per driver. */
+/**
+ * Declares the tests of the run-store contract for a driver. Call it at the top level of a test
+ * file, once per driver.
+ */
 export function describeRunStore(name: string, create: CreateRunStore): void {
   describe(`run store ${name}`, () => {
     for (const declareCases of [memberCases, taskCases, resultCases, trainCases, weightCases])

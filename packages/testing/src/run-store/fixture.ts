@@ -10,22 +10,22 @@ import type {
 } from '@trinity-rft/core/store';
 import { onTestFinished } from 'vitest';
 
-/** One database that several processes open. */
+/** An empty database in which a test opens a run store, as several processes would. */
 export interface RunStoreUnderTest {
   /**
-   * Opens the run, as another process would.
-   * @param onWrite called before each write transaction, with a function that sends the transaction
-   * again
+   * Opens a store for the run, like another process.
+   * @param onWrite called before each write transaction, with a function that sends this
+   * transaction a second time
    */
   open(onWrite?: (copy: () => Promise<unknown>) => void): Promise<RunStore>;
-  /** Opens another run in the same database. */
+  /** Opens a store for another run in the same database. */
   openOther(): Promise<RunStore>;
-  /** Advances the clock of the leases by `ms` milliseconds. */
+  /** Advances the clock that decides when leases expire by `ms` milliseconds. */
   pass(ms: number): Promise<void>;
   readonly leaseMs: number;
 }
 
-/** Opens an empty database. Called once per test. */
+/** Creates an empty database. Called once per test. */
 export type CreateRunStore = () => Promise<RunStoreUnderTest>;
 
 export async function opened(test: RunStoreUnderTest): Promise<RunStore> {
@@ -35,8 +35,8 @@ export async function opened(test: RunStoreUnderTest): Promise<RunStore> {
 }
 
 /**
- * Opens a store. `newest` of the result returns a function that sends the store's latest
- * transaction again.
+ * Opens a store. `newest()` returns a function that sends the latest write transaction of the store
+ * a second time.
  */
 export async function openedWithCopies(
   test: RunStoreUnderTest,
@@ -74,7 +74,7 @@ export const planOf = (step: number, count: number): ExplorePlan => ({
   feed: { cursor: step * count },
 });
 
-/** Creates the result of two rollouts with one experience each. */
+/** Creates the result of a task: two rollouts with one experience each. */
 export const resultOf = ({ batch, task }: LeasedTask): TaskResult => ({
   experiences: [0, 1].map((run) => numbered(batch, task, run)),
   outcome: { task },
@@ -91,13 +91,13 @@ export function numbered(batch: string, task: number, run: number): Experience {
   });
 }
 
-/** Leases and completes all open tasks. */
+/** Leases all open tasks and stores a result for each of them. */
 export async function exploreAll(store: RunStore, member: Membership): Promise<void> {
   for (const task of await store.leaseTasks(member, { count: Infinity, maxStep: Infinity }))
     await store.storeResult(member, task, resultOf(task));
 }
 
-/** Returns the uids of the experiences of a batch of `count` tasks, in order. */
+/** Returns the uids of all experiences that a batch of `count` tasks yields, in order. */
 export const uidsOf = (batch: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, task) =>
     [0, 1].map((run) => `${batch}/${task}/${run}/0/a`),

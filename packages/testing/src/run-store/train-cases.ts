@@ -11,7 +11,7 @@ import {
 } from './fixture.js';
 
 export function trainCases(create: CreateRunStore): void {
-  /** Opens a store with two complete explore steps of two tasks each. */
+  /** Opens a store in which two explore steps, of two tasks each, are complete. */
   const explored = async (): Promise<RunStore> => {
     const store = await opened(await create());
     const member = await joinExplorer(store);

@@ -1,12 +1,15 @@
-/** A clock that only a test advances. */
+/** A clock whose time advances only when a test advances it. */
 import { type Clock, InvariantError, sleep } from '@trinity-rft/core';
 
 export interface ManualClock extends Clock {
-  /** Number of pending `after` and `sleep` calls. */
+  /** Number of `after` and `sleep` calls whose time has not come. */
   readonly sleeping: number;
-  /** Advances the time. Wakes sleepers in order, and waits for the continuations of each. */
+  /**
+   * Advances the time by `ms` milliseconds. Calls become due in order; after each of them, waits
+   * until promise continuations have run.
+   */
   advance(ms: number): Promise<void>;
-  /** Advances to the next deadline. Returns false if there is none. */
+  /** Advances the time to the next deadline. Returns false if there is none. */
   advanceToNext(): Promise<boolean>;
 }
 
@@ -17,7 +20,7 @@ interface Sleeper {
 
 /**
  * Creates a manual clock.
- * @param start milliseconds since the epoch. @default 0
+ * @param start initial time in milliseconds since the epoch. @default 0
  */
 export function manualClock(start = 0): ManualClock {
   let now = start;
@@ -65,8 +68,8 @@ export function manualClock(start = 0): ManualClock {
 }
 
 /**
- * Returns the sleeper with the earliest deadline up to `until`; among equal deadlines, the earliest
- * call.
+ * Returns the pending call with the earliest deadline not after `until`. If several have this
+ * deadline, returns the one that was made first.
  */
 function earliest(sleepers: readonly Sleeper[], until: number): Sleeper | undefined {
   let found: Sleeper | undefined;
@@ -77,5 +80,5 @@ function earliest(sleepers: readonly Sleeper[], until: number): Sleeper | undefi
   return found;
 }
 
-/** Waits until every promise continuation that can run has run. */
+/** Waits until all promise continuations that are ready have run. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -7,13 +7,13 @@ interface LogLine {
 }
 
 export interface RecordingLogger extends Logger {
-  /** Every line so far. */
+  /** All lines that were logged so far. */
   readonly lines: readonly LogLine[];
-  /** Returns the messages of one level, or of all levels. */
+  /** Returns the messages logged at one level, or at all levels. */
   messages(level?: LogLevel): readonly string[];
 }
 
-/** Creates a logger that keeps its lines, so that tests can check them. */
+/** Creates a logger that stores its lines, so that tests can check them. */
 export function recordingLogger(): RecordingLogger {
   const lines: LogLine[] = [];
   const at =

@@ -9,8 +9,8 @@ export interface TestRuntime extends Runtime {
 }
 
 /**
- * Creates a test runtime.
- * @param seed the root seed. @default 42
+ * Creates a runtime for tests.
+ * @param seed root seed. @default 42
  */
 export function testRuntime(seed = 42): TestRuntime {
   const clock = manualClock();

@@ -1,7 +1,8 @@
 import { type Task, defaultFormatArgs } from '@trinity-rft/core';
 
 /**
- * Creates task 0 of batch 1: row 0 of the task set "set", to be rolled out twice by workflow "w".
+ * Creates a task for tests: task 0 of batch 1, which is row 0 of the task set "set", with two
+ * rollouts by workflow "w".
  */
 export const testTask = (over: Partial<Task> = {}): Task => ({
   taskId: 0,

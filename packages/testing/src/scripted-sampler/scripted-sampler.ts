@@ -6,15 +6,15 @@ import type {
   TokenListener,
 } from '@trinity-rft/core/engine';
 
-/** The reply for one choice: token ids, ids with log-probabilities, or an error to throw. */
+/** Reply for one choice: token ids, token ids with log-probabilities, or an error to throw. */
 export type ScriptedReply =
   | ArrayLike<number>
   | { readonly tokens: ArrayLike<number>; readonly logprobs: ArrayLike<number> }
   | Error;
 
 /**
- * Returns the reply for one choice. `call` is the index of the call of `sample`, and `choice` is
- * the index of the choice, both from 0.
+ * Function that returns the reply for one choice. `call` is the index of the call of `sample`, and
+ * `choice` is the index of the choice within the call, both from 0.
  */
 type SamplerScript = (
   prompt: Int32Array,
@@ -24,15 +24,15 @@ type SamplerScript = (
 
 export interface ScriptedSamplerOptions {
   /**
-   * Replies, consumed one per choice in the order of calls, or a function that returns the reply
+   * Replies that are used one after the other, one per choice, or a function that returns the reply
    * for a choice.
    */
   readonly script: SamplerScript | readonly ScriptedReply[];
-  /** Maximum number of tokens of prompt and response together. @default 4096 */
+  /** Maximum total number of tokens in prompt and response. @default 4096 */
   readonly maxModelLen?: number;
-  /** Duration of a call according to `clock`, in milliseconds. @default 0 */
+  /** Duration of a call, in milliseconds of `clock`. @default 0 */
   readonly delayMs?: number;
-  /** Required if `delayMs` is set. */
+  /** Clock for `delayMs`. Required if `delayMs` is set. */
   readonly clock?: Clock;
 }
 
@@ -42,17 +42,17 @@ interface SamplerCall {
 }
 
 export interface ScriptedSampler extends Sampler {
-  /** Every call so far, including rejected and aborted ones. */
+  /** All calls so far, including those that were rejected or aborted. */
   readonly calls: readonly SamplerCall[];
   /** Number of calls in progress. */
   readonly inFlight: number;
 }
 
 /**
- * Creates a sampler that returns the tokens of a script. Replies are truncated as by a real
- * sampler: after the first stop id, or at `maxTokens` or `maxModelLen`. `adopt` only sets the
- * version. Log-probabilities that are not in the script are -0.25. A token listener receives one
- * token per choice in each turn of the event loop.
+ * Creates a sampler that returns scripted tokens. Like a real sampler, it truncates replies after
+ * the first stop id, or at `maxTokens` or `maxModelLen`. `adopt` only sets the policy version. A
+ * log-probability that the script does not contain is -0.25. A token listener receives one token
+ * per choice in each turn of the event loop.
  */
 export function scriptedSampler(options: ScriptedSamplerOptions): ScriptedSampler {
   const { maxModelLen = 4096, delayMs = 0 } = options;

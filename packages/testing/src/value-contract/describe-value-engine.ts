@@ -5,8 +5,8 @@ import { valueLearningCases } from './value-learning-cases.js';
 import { valueWeightsCases } from './value-weights-cases.js';
 
 /**
- * Tests a critic against the critic contract. Must be called at the top level of a test file:
- * `describeValueEngine('onnx', { open, vocabSize: 64 })`.
+ * Declares the tests of the critic contract for an engine. Must be called at the top level of a
+ * test file: `describeValueEngine('onnx', { open, vocabSize: 64 })`.
  */
 export function describeValueEngine(name: string, contract: ValueEngineContract): void {
   const fixture = valueFixture(contract);

@@ -1,24 +1,30 @@
-/** Fixtures for the cases of the critic contract: critics, returns and a train step. */
+/** Fixtures for the cases of the critic contract: critics, returns and an optimizer step. */
 import type { ValueEngine, StepStats, TokenBatch } from '@trinity-rft/core/engine';
 import { contractRows } from '../engine-contract/fixture.js';
 
-/** Fixture that an engine provides to the contract. */
+/** Functions and settings with which an engine takes part in the critic contract. */
 export interface ValueEngineContract {
-  /** Opens a critic. Every critic has the same initial weights, whose values differ by token. */
+  /**
+   * Opens a critic. All critics must have the same initial weights, and different tokens must have
+   * different values.
+   */
   readonly open: () => Promise<ValueEngine>;
-  /** Exclusive upper bound of the token ids in the cases; at least 8. */
+  /** Upper bound (exclusive) of the token ids that the cases use; at least 8. */
   readonly vocabSize: number;
-  /** Maximum difference between values of a token that are computed in two ways. @default 1e-5 */
+  /**
+   * Maximum difference between values of the same token that are computed in two ways. @default
+   * 1e-5
+   */
   readonly tolerance?: number;
-  /** Learning rate at which a few AdamW updates improve the loss. @default 0.003 */
+  /** Learning rate at which a few AdamW steps improve the loss. @default 0.003 */
   readonly learningRate?: number;
 }
 
-/** Helpers for the cases. */
+/** The contract's settings with their defaults, and helpers for the cases. */
 export interface ValueFixture extends Required<ValueEngineContract> {
-  /** Opens a critic and closes it afterwards, even after a failure. */
+  /** Opens a critic, passes it to `work`, and closes it even if `work` fails. */
   readonly withCritic: <T>(work: (critic: ValueEngine) => Promise<T>) => Promise<T>;
-  /** Creates three rows of different lengths, whose prompts have 3, 1 and 4 tokens. */
+  /** Creates a batch of three rows with different lengths. Their prompts have 3, 1 and 4 tokens. */
   readonly batch: (temperature?: number) => TokenBatch;
 }
 
@@ -43,7 +49,10 @@ export async function valuesOf(critic: ValueEngine, batch: TokenBatch): Promise<
   return [...(await critic.forward(batch)).values];
 }
 
-/** Runs one update that moves the values of a batch towards 1; the loss is mean((value - 1)^2). */
+/**
+ * Runs one optimizer step that moves the values of a batch towards 1. The loss is mean((value -
+ * 1)^2).
+ */
 export async function fitOnce(
   critic: ValueEngine,
   batch: TokenBatch,

@@ -1,4 +1,4 @@
-/** Contract cases: the value estimates of a critic for a batch. */
+/** Contract cases: the values that a critic computes for a batch. */
 import { EngineError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { largestDifference, responseTokens } from '../engine-contract/fixture.js';

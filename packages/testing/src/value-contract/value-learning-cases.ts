@@ -1,4 +1,4 @@
-/** Contract cases: `backward` and `step` of a critic. */
+/** Contract cases: gradients (`backward`) and optimizer steps (`step`) of a critic. */
 import { EngineError } from '@trinity-rft/core';
 import type { ValueEngine } from '@trinity-rft/core/engine';
 import { describe, expect, it } from 'vitest';
@@ -14,8 +14,8 @@ export function valueLearningCases({
   const still = { learningRate, weightDecay: 0 };
 
   /**
-   * Runs one update. Each `backward` call adds a gradient that differs between tokens, scaled by
-   * one of `parts`.
+   * Runs one optimizer step after one `backward` call for each of `parts`. The gradient of a call
+   * differs between tokens and is scaled by the part.
    */
   const stepWith = async (
     critic: ValueEngine,

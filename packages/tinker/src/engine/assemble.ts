@@ -1,6 +1,6 @@
 /**
- * Assembles an engine from its training half and its sampling half. Calls reject after the engine
- * is closed.
+ * Assembles an engine from its training half and its sampling half. Once the engine is closed,
+ * calls to either half reject.
  */
 import { describeError, EngineError } from '@trinity-rft/core';
 import type { Engine, Sampler, TrainEngine } from '@trinity-rft/core/engine';
@@ -20,10 +20,13 @@ export interface EngineParts extends Omit<CheckpointOptions, 'forgets'> {
   readonly traits: ServerTraits;
   readonly delivery: WeightDelivery;
   readonly initialWeights: () => Promise<SamplingHandle>;
-  /** Adapter with the initial weights; undefined if no reference model is needed. */
+  /**
+   * Untrained adapter that serves as the reference model; undefined if no reference model is
+   * needed.
+   */
   readonly reference: RemoteModel | undefined;
   readonly tokenBytes: readonly Uint8Array[] | undefined;
-  /** Aborts all requests when the engine is closed. */
+  /** Controller that aborts all requests when the engine is closed. */
   readonly ended: AbortController;
 }
 
@@ -89,7 +92,7 @@ function samplingHalf({ context, delivery, trained, ...parts }: EngineParts): {
 const closed = (): EngineError =>
   new EngineError('The engine was closed.', { code: 'ENGINE_CLOSED' });
 
-/** Wraps `half`, so that its calls reject after the engine is closed. */
+/** Wraps one half of the engine. Once `signal` has aborted, calls to the wrapped half reject. */
 function whileOpen<T extends TrainEngine | Sampler>(half: T, signal: AbortSignal): T {
   return new Proxy(half, {
     get: (target, name) => {
@@ -104,8 +107,8 @@ function whileOpen<T extends TrainEngine | Sampler>(half: T, signal: AbortSignal
 }
 
 /**
- * Maximum wait for unloading adapters on close, in ms. A server that is down must not block
- * closing.
+ * Maximum wait on close for the server to unload the adapters, in ms. A server that is down must
+ * not block closing.
  */
 const goodbyeMs = 5_000;
 

@@ -1,4 +1,4 @@
-/** Training and sampling capabilities of engines over the Tinker protocol. */
+/** Capabilities of all engines that use the Tinker protocol. */
 import type { EngineCapabilities } from '@trinity-rft/core/engine';
 
 export const tinkerCapabilities: EngineCapabilities = {

@@ -26,15 +26,15 @@ import { adamOf } from './train/trainer.js';
 
 export interface TinkerEngineOptions {
   /**
-   * A checkpoint of this engine, or the Hugging Face folder of the model that the server trains
-   * (its weights are not needed).
+   * Folder of the model: a checkpoint of this engine, or the Hugging Face folder of the model that
+   * the server trains. The weights in a Hugging Face folder are not needed.
    */
   readonly modelPath: string;
   /** The model's name on the server. @default `hubId`, otherwise the server's only model */
   readonly baseModel?: string;
   /**
-   * The model's id on the Hugging Face Hub. Ignored if the server has a single model of another
-   * name.
+   * The model's id on the Hugging Face Hub. If the server offers a single model and `baseModel` is
+   * not set, that model is used whatever its name.
    */
   readonly hubId?: string;
   /** URL of the server. @default hosted Tinker */
@@ -48,32 +48,47 @@ export interface TinkerEngineOptions {
   readonly trainMlp?: boolean;
   /** True to train adapters of the attention layers. @default true */
   readonly trainAttn?: boolean;
-  /** True to train an adapter of the unembedding (LM head). @default true */
+  /** True to train an adapter of the output layer (unembedding, LM head). @default true */
   readonly trainUnembed?: boolean;
-  /** True to keep the initial weights as the reference model. @default false */
+  /**
+   * True to create a second, untrained adapter that serves as the reference model. @default false
+   */
   readonly reference?: boolean;
-  /** True if the training run samples on the server. @default true */
+  /**
+   * True if the training run samples on the server. Opening then fails if the server cannot sample.
+   * @default true
+   */
   readonly samples?: boolean;
   /**
-   * Optimizer settings for testing the server's precision.
+   * Optimizer settings of the training run. Before training, the engine tests with them whether the
+   * server's precision suffices.
    * @default the defaults of `TrainEngine.step`, with learning rate 1e-5
    */
   readonly optimizer?: Pick<OptimizerOptions, 'learningRate' | 'betas'>;
   /**
-   * Maximum tokens of prompt and response together.
+   * Maximum total number of tokens in prompt and response.
    * @default one token less than the smaller of the limits in config.json and of the server
    */
   readonly maxModelLen?: number;
-  /** Bytes of each token id. Without them, stop strings are rejected. @default undefined */
+  /**
+   * Byte sequence of each token, indexed by token id. Needed for stop strings. @default undefined:
+   * stop strings are rejected
+   */
   readonly tokenBytes?: readonly Uint8Array[];
-  /** Time for which requests are retried while the server is down or busy, in ms. @default 5 min */
+  /**
+   * Maximum time for which requests are retried while the server is down or busy, in ms. @default 5
+   * min
+   */
   readonly patienceMs?: number;
-  /** Maximum wait for one result, in ms. @default 30 min */
+  /** Maximum wait for the result of one request, in ms. @default 30 min */
   readonly resultMs?: number;
   /** Logger of the engine. @default silent */
   readonly logger?: Logger;
   readonly clock?: Clock;
-  /** See `EngineOptions` of core. @default no signal */
+  /**
+   * Signal that aborts when the training run stops; see `EngineOptions` of core for its effects.
+   * @default no signal
+   */
   readonly signal?: AbortSignal;
 }
 
@@ -82,8 +97,8 @@ const hostedAddress = 'https://tinker.thinkingmachines.dev/services/tinker-prod'
 const minute = 60_000;
 
 /**
- * Opens a session, probes how the server computes losses, clips gradients and samples, and creates
- * an adapter, initialized from `modelPath` if that is a checkpoint. The process stays alive until
+ * Creates an adapter on the server, initialized from `modelPath` if that is a checkpoint. First
+ * probes how the server computes losses, clips gradients and samples. The process stays alive until
  * the engine is closed.
  * @throws CheckpointError if the folder cannot be used, and EngineError if the server cannot be
  * used

@@ -3,7 +3,7 @@ import { tinkerCapabilities } from './capabilities.js';
 import { readModelSizes } from './checkpoint/model-files.js';
 import { createTinkerEngine, type TinkerEngineOptions } from './engine.js';
 
-/** Content of `EngineOptions.settings` for this engine. */
+/** Settings of this engine in `EngineOptions.settings`. */
 export type TinkerSettings = Pick<
   TinkerEngineOptions,
   | 'apiKey'
@@ -19,7 +19,7 @@ export type TinkerSettings = Pick<
   | 'trainUnembed'
 >;
 
-/** Engine that configurations select as `tinker`. */
+/** Factory of the engine that configurations select as `tinker`. */
 export const tinkerEngine: EngineFactory = {
   name: 'tinker',
   capabilities: tinkerCapabilities,
@@ -38,7 +38,7 @@ export const tinkerEngine: EngineFactory = {
   },
 };
 
-/** Adds the training run's seed if the settings have none. */
+/** Uses the training run's seed if the settings specify none. */
 const withSeed = (settings: TinkerSettings, seed: number | undefined): TinkerSettings => ({
   ...settings,
   seed: settings.seed ?? seed,

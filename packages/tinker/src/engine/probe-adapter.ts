@@ -1,4 +1,4 @@
-/** Downloads an adapter to measure the effect of optimizer steps on it. */
+/** Measures the effect of optimizer steps by downloading the adapter before and after them. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -12,20 +12,20 @@ export interface AdapterProbe {
   readonly model: RemoteModel;
   readonly connection: Connection;
   /**
-   * Sends a cross-entropy pass with `weight` on all targets, then an update.
-   * @returns the update's metrics
+   * Sends a cross-entropy pass with `weight` on all targets, then an optimizer step.
+   * @returns the metrics of the optimizer step
    */
   readonly step: (weight: number, adam: AdamParams) => Promise<Readonly<Record<string, number>>>;
   readonly logger: Logger;
-  /** The requested rank. */
+  /** LoRA rank that was requested from the server. */
   readonly rank: number;
 }
 
 let saves = 0;
 
 /**
- * Downloads the matrices that start at zero (`lora_B`). Returns undefined if the server offers no
- * adapter archives.
+ * Downloads the `lora_B` matrices, whose initial values are zero. Returns undefined if the server
+ * offers no adapter archives.
  */
 async function readAdapter(probe: AdapterProbe): Promise<Tensors | undefined> {
   const directory = await mkdtemp(path.join(tmpdir(), 'trinity-tinker-'));
@@ -46,8 +46,8 @@ async function readAdapter(probe: AdapterProbe): Promise<Tensors | undefined> {
 }
 
 /**
- * Checks the rank of the adapter.
- * @throws EngineError if the created adapter has a smaller rank
+ * Checks that the created adapter has the requested rank.
+ * @throws EngineError if its rank is smaller
  */
 function assertRank(found: number | undefined, asked: number): void {
   if (found === undefined || found >= asked) return;
@@ -57,7 +57,7 @@ function assertRank(found: number | undefined, asked: number): void {
   );
 }
 
-/** Adam settings with which an update is the gradient divided by a million. */
+/** Adam settings with which weights change by the gradient divided by about a million. */
 const plain: AdamParams = {
   learning_rate: 1,
   beta1: 0,
@@ -68,8 +68,8 @@ const plain: AdamParams = {
 };
 
 /**
- * Returns the ratio of the gradient norms of two passes, with weights 2 and 1, or undefined if the
- * adapter cannot be read. Expects a fresh adapter.
+ * Returns the gradient norm of a pass with weight 2, divided by that of a pass with weight 1, or
+ * undefined if the adapter cannot be downloaded. The adapter must not have been trained yet.
  */
 export async function gradientRatio(probe: AdapterProbe): Promise<number | undefined> {
   let before: Tensors = new Map();
@@ -96,8 +96,9 @@ function distance(tensors: Tensors, before: Tensors): number {
 }
 
 /**
- * Returns the normalisation of the server's losses. Doubled weights double the gradient (ratio 2)
- * if losses are summed, and leave it unchanged (ratio 1) if losses are averaged.
+ * Returns how the server normalises losses. `ratio` is the gradient norm with doubled weights
+ * divided by that with single weights: 2 if losses are summed, 1 if losses are averaged.
+ * @throws EngineError if the ratio is neither
  */
 export function normalisationOf(ratio: number, tolerance: number): Normalisation {
   if (Math.abs(ratio - 2) < tolerance) return 'sum';
@@ -114,16 +115,17 @@ export const precisionRemedy =
 const largeRate = 0.05;
 const steps = 4;
 /**
- * Thresholds for the share of entries that a small update changes: below `healthy`, a warning is
- * logged; below `refused`, the probe fails.
+ * Thresholds for the share of weights that change in small optimizer steps. Below `healthy`, a
+ * warning is logged; below `refused`, the probe fails.
  */
 const shares = { refused: 0.5, healthy: 0.9 } as const;
 
 /**
- * Tests whether the server keeps weights in float32. A large step makes entries of about 0.05,
- * where bf16 has a resolution of 2.4e-4. Then steps of the training run's size, at most 1e-5, must
- * change those entries. They change all entries in float32, and none in half precision.
- * @throws EngineError if most entries do not change
+ * Tests whether the server keeps weights in float32. First, a large optimizer step moves the
+ * weights to about 0.05, where bf16 has a resolution of 2.4e-4. Then small steps, with the training
+ * run's learning rate but at most 1e-5, must change these weights. They change all of them in
+ * float32, and none in half precision.
+ * @throws EngineError if most weights do not change
  */
 export async function probePrecision(probe: AdapterProbe, adam: AdamParams): Promise<void> {
   const { logger, step } = probe;
@@ -151,8 +153,8 @@ const untried =
   'The Tinker server hands out no adapters, so the precision of its optimizer is not tried.';
 
 /**
- * Returns the number of entries that are not 0 in `before`, and the number of these that differ in
- * `after`.
+ * Returns the number of values that are not 0 in `before` (`entries`), and how many of them differ
+ * in `after` (`moved`).
  */
 function countMoved(before: Tensors, after: Tensors) {
   const counts = { entries: 0, moved: 0 };

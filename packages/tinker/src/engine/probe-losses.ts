@@ -1,4 +1,4 @@
-/** Determines which losses of the protocol a server computes as the protocol defines them. */
+/** Tests which losses of the protocol a server computes as the protocol defines them. */
 import { EngineError } from '@trinity-rft/core';
 import type { TokenRow } from '@trinity-rft/core/engine';
 import type { ForwardBackwardResult } from '../protocol/index.js';
@@ -8,7 +8,7 @@ import { scoreData } from './train/passes.js';
 import { datumOf } from './train/rows.js';
 
 /**
- * Returns the names of the server's losses that agree with this engine's. The comparison uses
+ * Returns the names of the losses that the server computes like this engine. The comparison uses
  * tokens with probability ratios inside and outside the clipping bounds. The set is empty if the
  * server reports neither per-token losses nor their sum.
  */
@@ -32,7 +32,7 @@ export async function probeLosses(
   return new Set(names.filter((_, i) => found[i]));
 }
 
-/** Sends a pass with a loss. Returns undefined if the server does not have this loss. */
+/** Sends a pass. Returns undefined if the server does not support the loss of the pass. */
 async function passOf(
   model: Pick<RemoteModel, 'pass'>,
   pass: Pass,

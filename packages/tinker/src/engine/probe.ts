@@ -1,6 +1,7 @@
 /**
- * Measures how the server treats losses and saved weights, with an adapter that is then discarded.
- * Implementations of the protocol differ in these respects, and do not report how.
+ * Measures how the server normalises losses, clips gradients and keeps saved weights, using a
+ * temporary adapter. Implementations of the protocol differ in these respects and do not report
+ * what they do.
  */
 import { EngineError, TrinityError } from '@trinity-rft/core';
 import type { Connection } from './http/connection.js';
@@ -40,7 +41,7 @@ export interface ServerTraits extends LossTraits {
 export interface ProbeOptions {
   readonly context: ModelContext;
   readonly connection: Connection;
-  /** True if the server also samples. */
+  /** True if the server supports sampling. */
   readonly samples: boolean;
   /** Optimizer settings of the training run. */
   readonly adam: AdamParams;
@@ -99,8 +100,8 @@ async function probeModel(
 type ProbeRow = ReturnType<typeof probeRow>;
 
 /**
- * Creates a row that ends with the last id of the vocabulary. A server whose model has a smaller
- * vocabulary rejects the row.
+ * Creates a row of token ids that ends with the last id of the vocabulary. If the server's model
+ * has a smaller vocabulary, the server rejects the row.
  */
 function probeRow({ vocabSize }: RowLimits) {
   const ids = [0, 1, 2, 3, 4, 5, 6].map((i) => Math.floor((i * (vocabSize - 1)) / 7));
@@ -126,7 +127,7 @@ async function checkVocabulary(
   }
 }
 
-/** Sends a cross-entropy pass with `weight` on all targets, then an update. */
+/** Sends a cross-entropy pass with `weight` on all targets, then an optimizer step. */
 async function update(
   model: RemoteModel,
   row: ProbeRow,
@@ -166,8 +167,8 @@ async function probeNormalisation(
 }
 
 /**
- * Returns `snapshot` if a sampling session keeps its weights while the model is trained, otherwise
- * `live`.
+ * Returns `snapshot` if a sampling session still uses the same weights after the model was trained
+ * further, and `live` if it then uses the new weights.
  */
 async function probeSampling(
   { context: { calls, logger }, adam }: ProbeOptions,

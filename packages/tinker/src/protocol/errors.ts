@@ -1,24 +1,29 @@
-/** Maps an HTTP status to the reaction of the client. */
+/** Determines how a client reacts to an HTTP error status. */
 import { tryJson } from '@trinity-rft/core/support';
 
 /** Reaction of a client to an error status. */
 export type ErrorAction =
-  /** The future is not ready. The client polls again. */
+  /** The result is not ready. The client polls again. */
   | 'poll-again'
   /** The server is busy or restarting. The client retries the request later. */
   | 'retry'
-  /** The server has lost the session, model, checkpoint or future. */
+  /**
+   * The server no longer has the session, model, checkpoint or result, for example after a restart.
+   */
   | 'lost'
-  /** The API key is missing, wrong or not allowed to do this. */
+  /** The API key is missing or wrong, or lacks permission for the request. */
   | 'forbidden'
   /** The server's disk is full. */
   | 'full'
-  /** The server does not support the request, such as a loss that its backend lacks. */
+  /**
+   * The server does not support the request, for example because its backend lacks the requested
+   * loss.
+   */
   | 'unsupported'
   /** The request is invalid, which is a client bug. */
   | 'invalid';
 
-/** Kind of request: `submit` starts work, `future` waits for its result. */
+/** Kind of request: `submit` starts work, `future` fetches the result of that work. */
 export type ErrorPlace = 'submit' | 'future';
 
 const actions: Readonly<Record<number, ErrorAction>> = {
@@ -35,9 +40,10 @@ const actions: Readonly<Record<number, ErrorAction>> = {
 };
 
 /**
- * Returns the reaction to an error status. A 422 may name a loss or key that the server lacks. A
- * 400 on `future` is an error of the server's backend. TuFT reports a sequence conflict if it has
- * executed a repeated request already.
+ * Returns the reaction to an error status. `detail` is the server's error message. Three cases are
+ * special: a 422 may name a loss or key that the server lacks; a 400 on `future` is an error of the
+ * server's backend; and TuFT reports a sequence conflict if it has already executed a repeated
+ * request.
  */
 export function actionFor(status: number, place: ErrorPlace, detail: string): ErrorAction {
   if (status === 409 && /sequence conflict/i.test(detail)) return 'lost';
@@ -48,24 +54,28 @@ export function actionFor(status: number, place: ErrorPlace, detail: string): Er
   return actions[status] ?? (status >= 500 ? 'retry' : 'invalid');
 }
 
-/** Matches messages of operating systems about a full disk. */
+/** Returns true if an error message says that the disk is full, as operating systems word it. */
 export const isDiskFull = (detail: string): boolean =>
   /no space left|ENOSPC|disk quota exceeded/i.test(detail);
 
 /**
- * Returns `lost` for SkyRL's error about a model from before a restart, otherwise `unsupported`.
+ * Returns `lost` for SkyRL's error about a model that existed before a restart, otherwise
+ * `unsupported`.
  */
 const refusedBy = (detail: string): ErrorAction =>
   /^Model \S+ not loaded/.test(detail) ? 'lost' : 'unsupported';
 
 /**
- * Matches FastAPI's messages about a value that is not allowed, and about a setting that a loss
- * does not have.
+ * Returns true for FastAPI's messages about a value that is not allowed, or about a setting that a
+ * loss does not have.
  */
 const isCapability = (detail: string): boolean =>
   /literal_error|loss_fn_config/.test(detail) || detail.startsWith('Unknown loss');
 
-/** Returns the string `detail` (FastAPI), `error` or `message`, otherwise the start of the body. */
+/**
+ * Returns the error message in a response body: the string in `detail` (FastAPI), `error` or
+ * `message`, otherwise the start of the body.
+ */
 export function errorDetail(body: string): string {
   const parsed = tryJson(body);
   if (typeof parsed !== 'object' || parsed === null) return body.slice(0, 500);

@@ -1,4 +1,4 @@
-/** The body of `/api/v1/forward_backward`, and its result. */
+/** Encodes and decodes requests to `/api/v1/forward_backward` and their results. */
 import { messageCodec } from './schema.js';
 import {
   int32Bytes,
@@ -10,12 +10,12 @@ import {
   type TensorValues,
 } from './tensors.js';
 
-/** One sequence: its input token ids, and the loss inputs for each position. */
+/** One training sequence: its input token ids, and the loss inputs of each position. */
 export interface Datum {
   /** Input token ids. [T] */
   readonly tokens: Int32Array;
   /**
-   * Loss inputs, keyed by name: `target_tokens` (ids), and for example `weights`, `logprobs` or
+   * Loss inputs, keyed by name: `target_tokens` (ids), and others such as `weights`, `logprobs` or
    * `advantages`. [T] each
    */
   readonly inputs: Readonly<Record<string, TensorValues>>;
@@ -24,21 +24,21 @@ export interface Datum {
 export interface ForwardBackwardRequest {
   readonly modelId: string;
   /**
-   * Sequence number of the request within the model, starting at 1; undefined if absent, which
-   * protobuf does not distinguish from 0.
+   * Sequence number of the request within the model, starting at 1. Undefined if absent. Protobuf
+   * does not distinguish this from 0.
    */
   readonly seqId: number | undefined;
   readonly data: readonly Datum[];
   readonly lossFn: string;
   /** Settings of the loss. @default {} */
   readonly lossConfig?: Readonly<Record<string, number | string>>;
-  /** True to compute no gradients. @default false */
+  /** True to compute only the forward pass, without gradients. @default false */
   readonly forwardOnly?: boolean;
 }
 
 export interface ForwardBackwardResult {
   readonly outputType: string;
-  /** One record of named tensors per datum. */
+  /** Named output tensors of each datum, in the order of the request. */
   readonly outputs: readonly Readonly<Record<string, TensorValues>>[];
   readonly metrics: Readonly<Record<string, number>>;
 }
@@ -94,8 +94,8 @@ const requests = messageCodec<RequestMessage>('ForwardBackwardRequest');
 const outputs = messageCodec<OutputMessage>('ForwardBackwardOutput');
 
 /**
- * Encodes the body of a request, as SDK 0.38 does: numeric loss settings in `loss_fn_config`, the
- * only such field of SDK 0.25, and all settings in `loss_fn_config_v2`.
+ * Encodes the body of a request like SDK 0.38. Numeric loss settings are in `loss_fn_config`, the
+ * only such field that SDK 0.25 has, and all settings are in `loss_fn_config_v2`.
  */
 export function encodeForwardBackward(request: ForwardBackwardRequest): Uint8Array {
   const config = Object.entries(request.lossConfig ?? {});

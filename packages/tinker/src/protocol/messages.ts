@@ -1,6 +1,7 @@
 /**
- * Schemas of the JSON messages, with which servers validate requests and clients validate
- * responses. Unknown keys are dropped, because servers and SDKs of other versions may send more.
+ * Schemas of the JSON messages. Servers validate requests with them, and clients validate
+ * responses. Unknown keys are dropped, because servers and SDKs of other versions may send
+ * additional keys.
  */
 import { z } from 'zod';
 
@@ -17,7 +18,7 @@ const chunk = z.object({
   tokens: z.array(z.number().int()),
 });
 
-/** Requests, keyed by the verb in their path (`/api/v1/VERB`). */
+/** Schemas of the requests, keyed by the verb in their path (`/api/v1/VERB`). */
 export const requestSchemas = {
   create_session: z.object({
     tags: z.array(z.string()).default([]),
@@ -56,8 +57,8 @@ export const requestSchemas = {
     overwrite: z.boolean().nullish(),
   }),
   /**
-   * The model is identified by its id or (SDK 0.38) by the session and the number of the model to
-   * create.
+   * Request to load weights into a model, which is identified by its id or, with SDK 0.38, by the
+   * session and the sequence number of the model to create.
    */
   load_weights: z.object({
     model_id: id.nullish(),
@@ -102,28 +103,28 @@ export const requestSchemas = {
   weights_info: z.object({ tinker_path: z.string() }),
 } as const;
 
-/** Verbs with JSON requests. `forward_backward` requests are protobuf. */
+/** A verb whose requests are JSON. Only `forward_backward` requests are protobuf. */
 export type JsonVerb = keyof typeof requestSchemas;
 export type JsonRequest<V extends JsonVerb> = z.input<(typeof requestSchemas)[V]>;
 
-/** Response to a verb whose result is fetched later, from the future `request_id`. */
+/** Response to a request whose result is fetched later, with `request_id`. */
 export const pendingAnswer = z.object({
   request_id: id,
-  /** Ids of the samples. SDK 0.38 requires one id per sample. SkyRL 0.4 sends none. */
+  /** Ids of the samples. SDK 0.38 requires one id per sample; SkyRL 0.4 sends none. */
   sample_sequence_ids: z.array(z.string()).nullish(),
 });
-/** Response to `create_session`. */
+/** Schema of the response to `create_session`. */
 export const sessionAnswer = z.object({
   session_id: id,
   info_message: z.string().nullish(),
   warning_message: z.string().nullish(),
   error_message: z.string().nullish(),
 });
-/** Immediate response to `create_model`. The model is usable once its future is ready. */
+/** Immediate response to `create_model`. The model is usable once its result is available. */
 export const modelAnswer = z.object({ model_id: id, request_id: id });
-/** Response to `create_sampling_session`. */
+/** Schema of the response to `create_sampling_session`. */
 export const samplingSessionAnswer = z.object({ sampling_session_id: id });
-/** Response to `GET get_server_capabilities`: the base models. */
+/** Schema of the response to `GET get_server_capabilities`, which lists the base models. */
 export const capabilitiesAnswer = z.object({
   supported_models: z.array(
     z.object({
@@ -137,19 +138,19 @@ export const capabilitiesAnswer = z.object({
     }),
   ),
 });
-/** Response to `weights_info`. */
+/** Schema of the response to `weights_info`. */
 export const weightsInfoAnswer = z.object({
   base_model: z.string(),
   is_lora: z.boolean(),
   lora_rank: z.number().int().nullish(),
 });
 
-/** Result of `create_model`. */
+/** Schema of the result of `create_model`. */
 export const modelResult = z.object({
   model_id: id,
   lora_config: z.object({ rank: z.number(), alpha: z.number().nullish() }).nullish(),
 });
-/** Result of `optim_step`. SkyRL sends null for NaN, which JSON cannot represent. */
+/** Schema of the result of `optim_step`. SkyRL sends null for NaN, which JSON cannot represent. */
 export const stepResult = z.object({
   metrics: z
     .record(
@@ -161,32 +162,36 @@ export const stepResult = z.object({
     )
     .nullish(),
 });
-/** Result of `save_weights`: a Tinker path. */
+/** Schema of the result of `save_weights`, which is a Tinker path. */
 export const saveResult = z.object({ path: z.string() });
-/** Result of `load_weights`. */
+/** Schema of the result of `load_weights`. */
 export const loadResult = z.object({ path: z.string().nullish(), model_id: id.nullish() });
-/** Result of `save_weights_for_sampler`: a Tinker path or a sampling session. */
+/** Result of `save_weights_for_sampler`: a Tinker path or the id of a sampling session. */
 export const samplerResult = z.object({
   path: z.string().nullish(),
   sampling_session_id: id.nullish(),
 });
-/** Response of hosted servers while the work is in progress. The client polls again. */
+/** Schema of the response of hosted servers while work is in progress. The client polls again. */
 export const tryAgainResult = z.object({
   type: z.literal('try_again'),
   queue_state: z.string().nullish(),
 });
-/** Response of hosted servers when the work failed. */
+/** Schema of the response of hosted servers when work has failed. */
 export const failedResult = z.object({ error: z.string(), category: z.string().nullish() });
 export type FailedResult = z.output<typeof failedResult>;
 
-/** Paths of the protocol. JSON verbs without an entry have the path `root` followed by the verb. */
+/**
+ * URL paths of the protocol. The path of a JSON verb without an entry is `root` followed by the
+ * verb.
+ */
 export const paths = {
   root: '/api/v1/',
   forwardBackward: '/api/v1/forward_backward',
   capabilities: '/api/v1/get_server_capabilities',
   health: '/api/v1/healthz',
   /**
-   * Path that redirects to the archive of sampler weights, which is a gzipped tar of a PEFT folder.
+   * Returns the path of the request that redirects to the archive of a saved adapter: a gzipped tar
+   * of a PEFT folder.
    */
   archive: (modelId: string, name: string): string =>
     `/api/v1/training_runs/${encodeURIComponent(modelId)}/checkpoints/${encodeURIComponent(name)}/archive`,

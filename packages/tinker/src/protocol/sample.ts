@@ -1,4 +1,4 @@
-/** The result of `/api/v1/asample`. */
+/** Encodes and decodes the result of `/api/v1/asample`. */
 import { messageCodec } from './schema.js';
 import { floatBytes, int32Bytes, readFloats, readInt32s } from './tensors.js';
 
@@ -9,15 +9,15 @@ export interface SampledTokens {
   readonly stopReason: 'stop' | 'length';
   readonly tokens: Int32Array;
   readonly logprobs?: Float32Array;
-  /** Most likely tokens at the position of each sampled token. */
+  /** Most likely tokens at the position of each sampled token, in order. */
   readonly topLogprobs?: readonly TopTokens[];
 }
 
 export interface SampleResult {
   readonly sequences: readonly SampledTokens[];
   /**
-   * Log-probabilities of the prompt. There is one per token, with NaN for the first (hosted), or
-   * one fewer (SkyRL 0.4). To read them, use {@link alignPromptLogprobs}.
+   * Log-probabilities of the prompt tokens. Hosted servers send one per token, with NaN for the
+   * first; SkyRL 0.4 omits the first. {@link alignPromptLogprobs} handles both.
    */
   readonly promptLogprobs?: Float32Array;
   /**
@@ -74,10 +74,12 @@ function sequenceMessage({
   return message;
 }
 
-/** Fill values for positions that have fewer tokens than others. */
+/** Values that fill the rows of positions with fewer tokens than the longest row. */
 const [noToken, noLogprob] = [0, -99_999];
 
-/** Encodes the lists as two matrices (ids and log-probabilities) with one row per position. */
+/**
+ * Encodes lists of tokens as two matrices (ids and log-probabilities) with one row per position.
+ */
 function topMessage(top: readonly (TopTokens | undefined)[]): TopMessage {
   const k = top.reduce((most, row) => Math.max(most, row?.length ?? 0), 1);
   const cells = top.flatMap((row) => Array.from({ length: k }, (_, i) => row?.[i]));
@@ -122,7 +124,8 @@ function topOf(message: TopMessage | undefined): readonly (TopTokens | undefined
 }
 
 /**
- * Returns one log-probability per prompt token after the first.
+ * Returns one log-probability per prompt token after the first, from either layout of
+ * `promptLogprobs`.
  * @throws RangeError if the number of log-probabilities does not fit the prompt
  */
 export function alignPromptLogprobs(logprobs: Float32Array, promptLength: number): Float32Array {

@@ -1,4 +1,4 @@
-/** Protobuf messages of the protocol: package `tinker_public` as in SDK 0.38. */
+/** Protobuf messages of the protocol: package `tinker_public`, as in SDK 0.38. */
 import protobuf from 'protobufjs';
 
 const proto = `
@@ -39,7 +39,7 @@ message SampleResponse {
 
 const { root } = protobuf.parse(proto, { keepCase: true });
 
-/** The codec of one message type, between plain objects and bytes. */
+/** Converts between plain objects and the bytes of one message type. */
 export interface MessageCodec<T> {
   encode(message: T): Uint8Array;
   /**
@@ -50,8 +50,8 @@ export interface MessageCodec<T> {
 }
 
 /**
- * Creates the codec of a message type. On decoding, unknown fields are skipped, missing scalars
- * stay undefined, and missing lists and maps are empty.
+ * Creates the codec of a message type. When it decodes, unknown fields are skipped, missing scalars
+ * stay undefined, and missing lists and maps become empty.
  */
 export function messageCodec<T extends object>(name: string): MessageCodec<T> {
   const type = root.lookupType(`tinker_public.${name}`);

@@ -1,9 +1,12 @@
-/** Number arrays in the protocol's encoding, which consists of little-endian bytes and a type. */
+/**
+ * Encodes and decodes tensors, which the protocol represents as little-endian bytes and a data
+ * type.
+ */
 
-/** Tensor values. Integers are sent as int64, as the SDK does. */
+/** Values of a tensor. Integers are sent as int64, as the SDK does. */
 export type TensorValues = Float32Array | Int32Array;
 
-/** Type numbers in the protocol. */
+/** Numbers of the data types in the protocol. */
 const dtypes = { float32: 1, int64: 2, int32: 3, bfloat16: 4 } as const;
 
 const typeNames = new Map<number, string>(
@@ -34,7 +37,7 @@ export function int64Bytes(values: ArrayLike<number>): Uint8Array {
 const viewOf = (bytes: Uint8Array): DataView =>
   new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-/** Returns the number of values in `bytes`, of `size` bytes each. */
+/** Returns the number of values in `bytes`, given the size of a value in bytes. */
 function count(bytes: Uint8Array, size: number): number {
   if (bytes.length % size === 0) return bytes.length / size;
   throw new RangeError(`${bytes.length} bytes are no list of numbers of ${size} bytes.`);
@@ -63,7 +66,7 @@ export function readInt64s(bytes: Uint8Array): readonly number[] {
   });
 }
 
-/** Reads bfloat16, which is the upper half of a float32. */
+/** Reads bfloat16 values. The bits of a bfloat16 are the upper half of a float32. */
 function readBfloats(bytes: Uint8Array): Float32Array {
   const view = viewOf(bytes);
   const bits = new Uint32Array(count(bytes, 2));
@@ -72,8 +75,8 @@ function readBfloats(bytes: Uint8Array): Float32Array {
 }
 
 /**
- * Decodes a tensor with the given type number.
- * @throws RangeError if the type is unknown, or ids exceed 32 bits
+ * Decodes a tensor. `dtype` is the protocol's number of its data type.
+ * @throws RangeError if the data type is unknown, or ids exceed 32 bits
  */
 export function readTensor(bytes: Uint8Array, dtype: number): TensorValues {
   if (dtype === dtypes.float32) return readFloats(bytes);

@@ -15,7 +15,7 @@ export interface TinkerServerOptions extends ServiceOptions {
 export interface TinkerServer {
   /** URL for the clients' `base_url`: `http://HOST:PORT` */
   readonly url: string;
-  /** Stops serving and frees all models. */
+  /** Stops the server and frees all models. */
   close(): Promise<void>;
 }
 

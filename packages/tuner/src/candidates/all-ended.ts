@@ -1,16 +1,19 @@
-/** Waits for users' functions, with a timeout per call and a time limit after an abort. */
+/**
+ * Calls users' functions with a timeout and waits for them. After an abort, the wait is limited.
+ */
 import { type Clock, type Logger, WorkflowError } from '@trinity-rft/core';
 import { untilAborted, waitingFor } from '@trinity-rft/core/support';
 import { nameOf, type JudgeType } from '../functions/functions.js';
 import { checkJudgeOutput } from '../functions/outputs.js';
 
-/** Timeout of each call of a user's function in ms, the same as for a rollout in training. */
+/** Timeout of each call of a user's function, in ms. Rollouts in training have the same timeout. */
 export const callTimeoutMs = 3_600_000;
 
 /**
- * Calls a user's function with a signal that aborts after an hour, or when `signal` aborts. After
- * an abort of `signal` there is no timeout: the caller stops waiting, as {@link allEnded} does.
- * @param what name of the function in the error
+ * Calls a user's function with a signal that aborts after an hour, or when `signal` aborts. Once
+ * `signal` has aborted, the timeout no longer applies; callers limit their wait with {@link
+ * allEnded}.
+ * @param what name of the function in error messages
  * @throws the errors of `work`, and WorkflowError after an hour
  */
 export async function timedCall<T>(
@@ -32,8 +35,9 @@ export async function timedCall<T>(
 }
 
 /**
- * Calls the judge function as {@link timedCall} does, and returns its checked output.
- * @param place part of the name of the call in errors, such as " on row 3"
+ * Calls the judge function with the timeout of {@link timedCall}, and returns its validated output.
+ * @param place description of the call that is added to the function's name in error messages, such
+ * as " on row 3"
  */
 export async function askJudge<Row, Response, Model>(
   judgeFunc: JudgeType<Row, Response, Model>,
@@ -54,7 +58,7 @@ const tooLong = (what: string): WorkflowError =>
     { code: 'CALL_TIMEOUT' },
   );
 
-/** Maximum wait for work in progress after an abort, in ms. */
+/** Maximum wait after an abort for work in progress, in ms. */
 const graceMs = 5000;
 
 export interface Stop {
@@ -63,9 +67,10 @@ export interface Stop {
 }
 
 /**
- * Returns the results in order. If promises reject, rejects with the first reason in order once all
- * have settled, so that no work continues in the background. Work that has not ended 5 seconds
- * after an abort is abandoned, and the signal's reason is thrown.
+ * Returns the results of the promises, in order. If any promise rejects, waits until all have
+ * settled, so that no work continues in the background, and then rejects with the reason of the
+ * first one that rejected, in order. If work has not ended 5 seconds after an abort, throws the
+ * signal's reason without waiting any longer.
  */
 export async function allEnded<T>(
   promises: readonly Promise<T>[],
@@ -76,7 +81,10 @@ export async function allEnded<T>(
   return Promise.all(promises);
 }
 
-/** Does the same as {@link allEnded}, and logs a long wait with the number of rows left. */
+/**
+ * Waits for rows like {@link allEnded}. During a long wait, logs the number of rows that have not
+ * ended.
+ */
 export async function allRowsEnded<T>(
   rows: readonly Promise<T>[],
   { signal, clock, logger }: Stop & { readonly logger: Logger },

@@ -1,4 +1,7 @@
-/** A candidate model, local or behind an OpenAI-compatible service, and the rows to run it on. */
+/**
+ * A candidate model, local or behind an OpenAI-compatible service, that can be run on the rows of a
+ * data set.
+ */
 import {
   CancelledError,
   type Clock,
@@ -25,7 +28,6 @@ export interface CandidateOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Input of `work`. */
 interface RowContext {
   readonly model: AgentModel;
   readonly signal: AbortSignal;
@@ -35,8 +37,9 @@ interface Measured<T> {
   readonly value: T;
   /**
    * Metrics of the row: `execution_time` in seconds, and `model_calls`, `input_tokens`,
-   * `output_tokens` and `total_tokens` summed over all calls. For a service, `model_calls` is
-   * omitted if no call was observed, and the token counts also if a response reported none.
+   * `output_tokens` and `total_tokens` summed over all model calls. For a model behind a service,
+   * all but `execution_time` are omitted if no call was observed, and the token counts are also
+   * omitted if a response did not report them.
    */
   readonly metrics: Metrics;
 }
@@ -44,11 +47,11 @@ interface Measured<T> {
 export interface Candidate {
   /** Number of rows. */
   readonly count: number;
-  /** Returns a copy of a row. The caller may modify it. */
+  /** Returns a copy of a row, which the caller may modify. */
   readonly task: (row: number) => RawTask;
   /**
-   * Runs `work` on a row. With a local model, `work` is retried as in training. Rejects with the
-   * error of `work`.
+   * Calls `work` with a row, and measures the call. With a local model, `work` is retried as in
+   * training. Rejects with the error of `work`.
    */
   run<T>(row: number, work: (context: RowContext) => Promise<T>): Promise<Measured<T>>;
   close(): Promise<void>;
@@ -89,7 +92,10 @@ async function openLocal(model: TunerModelConfig, options: CandidateOptions): Pr
   };
 }
 
-/** Runs `work` as a workflow, with the timeout and retries of training. Its reward is ignored. */
+/**
+ * Runs `work` as a workflow on a local model, with the timeout and retries of training. The
+ * workflow's reward is ignored.
+ */
 async function runLocal<T>(
   rollouts: Rollouts,
   row: number,
@@ -164,19 +170,21 @@ async function openRemote(
   };
 }
 
-/** Token usage as reported by the Chat Completions API, or by the Responses and Messages APIs. */
+/** Token usage in a response of the Chat Completions, Responses or Messages API. */
 interface Usage {
   readonly prompt_tokens?: number;
   readonly completion_tokens?: number;
   readonly input_tokens?: number;
   readonly output_tokens?: number;
   readonly total_tokens?: number;
-  /** Input tokens of Messages that `input_tokens` does not include. */
+  /** Input tokens of the Messages API that `input_tokens` does not include. */
   readonly cache_read_input_tokens?: number | null;
   readonly cache_creation_input_tokens?: number | null;
 }
 
-/** Returns the input and output tokens. A count that the service does not report is NaN. */
+/**
+ * Returns the numbers of input and output tokens. A number that the service does not report is NaN.
+ */
 function tokensOf(usage: Usage): readonly [number, number] {
   const cached = (usage.cache_read_input_tokens ?? 0) + (usage.cache_creation_input_tokens ?? 0);
   const input = usage.prompt_tokens ?? (usage.input_tokens ?? NaN) + cached;
@@ -189,8 +197,9 @@ const isPost = (...[request, init]: Parameters<typeof globalThis.fetch>): boolea
   (init?.method ?? (request instanceof Request ? request.method : 'GET')).toUpperCase() === 'POST';
 
 /**
- * Counts responses to POST requests and the tokens that a service reports. Calls that an agent
- * makes without this `fetch` are not counted, and the tokens of streamed responses are unknown.
+ * Creates a `fetch` that counts successful POST requests and the tokens that their responses
+ * report. Calls that an agent makes without this `fetch` are not counted. The tokens of streamed
+ * responses are unknown.
  */
 function usageCounter() {
   let [calls, input, output] = [0, 0, 0];

@@ -1,4 +1,4 @@
-/** Runs one model on every row of a data set, and returns the rewards and costs. */
+/** Runs one model on every row of a data set, and returns the reward and metrics of each row. */
 import {
   describeError,
   type Clock,
@@ -21,14 +21,14 @@ import { checkWorkflowOutput } from '../functions/outputs.js';
 import { allRowsEnded, askJudge, timedCall } from './all-ended.js';
 import { openCandidate, type Candidate } from './candidate.js';
 
-/** Response that the judge receives, with the row's metrics. */
+/** Response of the workflow function for the judge, with the metrics of the row. */
 export interface MeasuredResponse<Response = unknown> {
   readonly response: Response;
   /**
-   * Metrics of the workflow function, and `execution_time` (seconds), `model_calls`,
-   * `input_tokens`, `output_tokens` and `total_tokens` over all model calls of the row. Unmeasured
-   * calls and tokens are omitted: an agent may call a service without the endpoint's `fetch`, and a
-   * response may report no tokens.
+   * Metrics that the workflow function returned, and `execution_time` (in seconds), `model_calls`,
+   * `input_tokens`, `output_tokens` and `total_tokens` over all model calls of the row. Counts that
+   * could not be measured are omitted: an agent may call a service without the endpoint's `fetch`,
+   * and a response may not report its tokens.
    */
   readonly metrics: Metrics;
 }
@@ -36,12 +36,12 @@ export interface MeasuredResponse<Response = unknown> {
 export interface RowsOptions<Row, Response, Model> {
   readonly workflowFunc: WorkflowType<Row, Response, Model>;
   readonly judgeFunc: JudgeType<Row, MeasuredResponse<Response>, Model>;
-  /** Data set. `totalSteps` limits the number of rows; `totalEpochs` is ignored. */
+  /** Data set to run on. `totalSteps` limits the number of rows; `totalEpochs` is ignored. */
   readonly dataset: DatasetFields;
   /** Maximum number of rows that run concurrently. @default 2 */
   readonly maxThreads?: number;
   readonly adapter?: ModelAdapter<Model>;
-  /** Logs failed rows. @default no log */
+  /** Logger for failed rows. @default no log */
   readonly logger?: Logger;
   readonly cwd?: string;
   readonly clock?: Clock;
@@ -55,8 +55,9 @@ export interface JudgedRow {
 }
 
 /**
- * Runs a model on the rows; results are in the order of the rows. After an abort, no further row
- * starts, and the promise rejects once the rows in progress have ended, after at most 5 seconds.
+ * Runs a model on the rows, and returns the results in the order of the rows. After an abort, no
+ * further row starts. The promise then rejects once the rows in progress have ended, or after 5
+ * seconds.
  */
 export async function runRows<Row, Response, Model>(
   model: TunerModelConfig,

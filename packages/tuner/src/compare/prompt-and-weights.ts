@@ -1,7 +1,7 @@
 /**
- * `comparePromptAndWeights`: compares the base, the tuned prompt alone, the tuned weights alone,
- * and both, on the same held-out rows, with their costs. A better prompt is cheaper than training,
- * and often sufficient.
+ * Compares four variants on the same held-out rows, with their costs: the untuned model and prompt
+ * (base), the tuned prompt alone, the tuned weights alone, and both. A better prompt is cheaper
+ * than training, and often sufficient.
  */
 import { mean, type RawTask } from '@trinity-rft/core';
 import {
@@ -24,12 +24,12 @@ import {
 import type { WorkflowOutput } from '../functions/outputs.js';
 import type { Components } from '../tune-prompt/play-rows.js';
 
-/** Input of the workflow function: the model as for `tune`, and the texts as for `tunePrompt`. */
+/** Input of the workflow function: that of `tune`, and the agent's texts as in `tunePrompt`. */
 export interface PromptedInput<Row = RawTask, Model = AgentModel> extends WorkflowInput<
   Row,
   Model
 > {
-  /** System prompt: the text `system` of the components. */
+  /** System prompt, which is the text `system` of the components. */
   readonly systemPrompt: string;
   readonly components: Components;
 }
@@ -48,41 +48,42 @@ export interface PromptAndWeightsOptions<
   readonly judgeFunc: JudgeType<Row, Response, Model>;
   readonly adapter?: ModelAdapter<Model>;
   /**
-   * Rows that neither the prompt nor the weights were tuned on. `totalSteps` limits their number.
+   * Held-out rows on which neither the prompt nor the weights were tuned. `totalSteps` limits their
+   * number.
    */
   readonly evalDataset: DatasetFields;
-  /** Texts and model before any tuning. */
+  /** The agent's texts and the model before any tuning. */
   readonly base: { readonly components: Components; readonly model: TunerModelFields };
-  /** Texts that `tunePrompt` found; `system` is the system prompt. */
+  /** Texts that `tunePrompt` found, keyed by name. `system` is the system prompt. */
   readonly prompt: Components;
-  /** Model trained with the base texts, such as a checkpoint. */
+  /** Model that was trained with the base texts, such as a checkpoint. */
   readonly weights: TunerModelFields;
-  /** Model trained with the tuned texts. @default `weights` */
+  /** Model that was trained with the tuned texts, for the variant with both. @default `weights` */
   readonly both?: TunerModelFields;
   /**
    * Prices in US dollars per million tokens of prompts (`prefill`) and responses (`sample`).
-   * @default no costs in dollars
+   * @default undefined: costs are not computed in dollars
    */
   readonly prices?: { readonly prefill: number; readonly sample: number };
-  /** Measured cost of the tuning itself, for the report. @default no tuning costs */
+  /** Measured cost of tuning each variant, to be shown in the report. @default no tuning costs */
   readonly tuning?: Readonly<Partial<Record<Exclude<VariantName, 'base'>, Partial<Cost>>>>;
 }
 
 export type VariantName = 'base' | 'prompt only' | 'weights only' | 'both';
 
-/** Costs summed over the rows that succeeded. */
+/** Costs of a variant, summed over the rows that succeeded. */
 export interface Cost {
   /**
-   * Number of model calls; undefined if they were not measured, see {@link MeasuredResponse}, or if
-   * no row succeeded.
+   * Number of model calls. Undefined if the calls were not measured, see {@link MeasuredResponse},
+   * or if no row succeeded.
    */
   readonly calls?: number | undefined;
-  /** Number of prompt tokens; undefined if the tokens were not measured, or if no row succeeded. */
+  /** Number of prompt tokens. Undefined if the tokens were not measured, or if no row succeeded. */
   readonly inputTokens?: number | undefined;
   readonly outputTokens?: number | undefined;
-  /** Sum of the durations of the rows, which may have run concurrently. */
+  /** Sum of the durations of the rows. The rows may have run concurrently. */
   readonly seconds: number;
-  /** Cost in US dollars; present if prices are given and the tokens were measured. */
+  /** Cost in US dollars. Undefined if no prices are given, or the tokens were not measured. */
   readonly dollars?: number;
 }
 
@@ -90,9 +91,9 @@ export interface VariantResult {
   readonly name: VariantName;
   readonly components: Components;
   readonly modelPath: string;
-  /** Mean reward over the rows; a failed row counts as 0. */
+  /** Mean reward over all rows, where a failed row counts as 0. */
   readonly reward: number;
-  /** 95 % confidence interval of `reward`. */
+  /** 95 % confidence interval of `reward`; undefined for fewer than two rows. */
   readonly interval: Interval | undefined;
   readonly failedRows: number;
   readonly cost: Cost;
@@ -102,11 +103,11 @@ export interface VariantResult {
 /** Result of {@link comparePromptAndWeights}, as plain data. */
 export interface PromptAndWeightsReport {
   readonly rows: number;
-  /** Results in the order base, prompt only, weights only, both. */
+  /** Results of the variants, in the order base, prompt only, weights only, both. */
   readonly variants: readonly VariantResult[];
   /**
-   * Differences paired by row: from the base to each other variant, from prompt only to both, and
-   * from weights only to both.
+   * Differences between two variants, paired by row: base and each other variant, prompt only and
+   * both, weights only and both.
    */
   readonly differences: readonly VariantDifference[];
 }
@@ -126,7 +127,8 @@ const pairs = [
 ] as const;
 
 /**
- * Runs every row once per variant, with the same seeds for local models. Does not train.
+ * Compares the variants by running every row once per variant. Local models use the same seeds for
+ * all variants. Nothing is trained.
  * @throws InvalidFunctionError for invalid functions; ConfigError for invalid models; TaskError for
  * invalid data
  */

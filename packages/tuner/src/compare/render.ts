@@ -6,10 +6,7 @@ import type {
   VariantName,
 } from './prompt-and-weights.js';
 
-/**
- * Renders a comparison of prompt and weights as Markdown: a table and conclusions. Programs can
- * read the report itself, which is plain data.
- */
+/** Renders a comparison of prompt and weights as Markdown, with a table and conclusions. */
 export function renderPromptAndWeights({
   rows,
   variants,
@@ -65,8 +62,8 @@ const spentOn = ({ calls, inputTokens, outputTokens, seconds, dollars }: Partial
     .join(', ');
 
 /**
- * Returns a sentence with the verdict. An interval that contains 0 does not prove equality, so the
- * verdict then says only that no difference is shown.
+ * Returns a sentence with the conclusion about two variants. If the interval contains 0, the
+ * sentence only says that no difference is shown, because such an interval does not prove equality.
  */
 function sentenceOf({ from, to, difference }: VariantDifference): string {
   const { interval } = difference;

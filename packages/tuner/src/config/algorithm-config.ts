@@ -1,4 +1,7 @@
-/** `AlgorithmConfig`: the algorithm, its group and batch sizes, and its intervals. */
+/**
+ * Defines `AlgorithmConfig`: the algorithm, the group and batch sizes, and the intervals between
+ * checkpoints and evaluations.
+ */
 import { z } from 'zod';
 import { checkFields, count, text } from './fields.js';
 
@@ -12,17 +15,17 @@ const schema = z.strictObject({
 });
 
 export interface AlgorithmFields {
-  /** Any value of `algorithm.algorithm_type`. @default "multi_step_grpo" */
+  /** Name of the algorithm: any value of `algorithm.algorithm_type`. @default "multi_step_grpo" */
   readonly algorithmType?: string;
   /** Learning rate of the optimizer. @default 1e-6 */
   readonly learningRate?: number;
-  /** Rollouts per task, whose rewards are compared with each other. @default 8 */
+  /** Number of rollouts per task. Their rewards are compared with each other. @default 8 */
   readonly groupSize?: number;
-  /** Tasks per explore step. @default 32 */
+  /** Number of tasks per explore step. @default 32 */
   readonly batchSize?: number;
-  /** Train steps between checkpoints. @default 100 */
+  /** Number of train steps between checkpoints. @default 100 */
   readonly saveIntervalSteps?: number;
-  /** Explore steps between evaluations. @default 100 */
+  /** Number of explore steps between evaluations. @default 100 */
   readonly evalIntervalSteps?: number;
 }
 

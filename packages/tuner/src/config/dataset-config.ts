@@ -1,4 +1,4 @@
-/** `DatasetConfig`: the rows to train or evaluate on, and a preview of them. */
+/** Defines `DatasetConfig`: the rows to train or evaluate on, and a function that previews them. */
 import { readTaskRows } from '@trinity-rft/buffer';
 import { type RawTask, TaskError } from '@trinity-rft/core';
 import { z } from 'zod';
@@ -14,28 +14,25 @@ const schema = z.strictObject({
 
 export interface DatasetFields {
   /**
-   * A file, a folder in the layout of Hugging Face `datasets` (`train.jsonl`, `test.jsonl`), or the
-   * id of a data set on the hub.
+   * Location of the data set: a file, a folder in the layout of Hugging Face `datasets`
+   * (`train.jsonl`, `test.jsonl`), or the id of a data set on the hub.
    */
   readonly path: string;
-  /** Subset of the data set. @default the only subset */
+  /** Name of a subset of the data set. @default the only subset */
   readonly name?: string;
-  /** Split of the data set. @default "train" */
+  /** Name of a split of the data set. @default "train" */
   readonly split?: string;
-  /** Number of passes over the rows. @default the length in the configuration file, otherwise 1 */
+  /** Number of passes over the rows. @default the value in the configuration file, otherwise 1 */
   readonly totalEpochs?: number;
   /**
-   * Number of explore steps, overriding `totalEpochs`.
-   * @default the length in the configuration file, unless `totalEpochs` is given
+   * Number of explore steps. Takes precedence over `totalEpochs`.
+   * @default the value in the configuration file, unless `totalEpochs` is given
    */
   readonly totalSteps?: number;
 }
 
 export interface PreviewOptions {
-  /**
-   * Prints the preview.
-   * @default writes to standard output
-   */
+  /** Function that prints the preview. @default writes to standard output */
   readonly write?: (text: string) => unknown;
   readonly signal?: AbortSignal;
 }

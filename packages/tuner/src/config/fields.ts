@@ -3,7 +3,8 @@ import { ConfigError } from '@trinity-rft/core';
 import { z } from 'zod';
 
 /**
- * Describes each invalid field, for example `maxModelLen: got -1; expected a number of at least 2`.
+ * Describes each invalid field, for example as `maxModelLen: got -1; expected a number of at least
+ * 2`.
  */
 export function describeIssues(error: z.ZodError): string {
   return error.issues

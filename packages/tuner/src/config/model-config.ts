@@ -1,11 +1,13 @@
-/** `TunerModelConfig`: the trained model, an auxiliary model, or a candidate. */
+/**
+ * Defines `TunerModelConfig`: settings of the trained model, an auxiliary model, or a candidate.
+ */
 import { ConfigError } from '@trinity-rft/core';
 import { z } from 'zod';
 import { checkFields, count, text } from './fields.js';
 
 /**
- * Settings for the Tinker service, which trains adapters of large models remotely. Not supported
- * yet.
+ * Settings for the Tinker service, which trains adapters of large models remotely. Models with
+ * these settings cannot be trained yet.
  */
 export interface TinkerFields {
   /** LoRA rank. @default 16 */
@@ -15,7 +17,7 @@ export interface TinkerFields {
   readonly trainMlp?: boolean;
   /** True to train adapters of the attention layers. @default true */
   readonly trainAttn?: boolean;
-  /** True to train an adapter of the unembedding (LM head). @default true */
+  /** True to train an adapter of the output layer (unembedding, LM head). @default true */
   readonly trainUnembed?: boolean;
   readonly baseUrl?: string;
 }
@@ -32,8 +34,8 @@ const tinker = z.strictObject({
 export type TinkerConfig = z.output<typeof tinker>;
 
 /**
- * Validates the fields and adds the defaults.
- * A model with a TinkerConfig cannot be trained.
+ * Validates the fields and adds the defaults. The result can be given to `TunerModelConfig`, but
+ * such a model cannot be trained.
  * @throws ConfigError naming each invalid field
  */
 export function TinkerConfig(fields: TinkerFields = {}): TinkerConfig {
@@ -57,15 +59,15 @@ const schema = z.strictObject({
 });
 
 export interface TunerModelFields {
-  /** Folder of a Hugging Face model or, with `baseUrl`, the model's name at the service. */
+  /** Folder of a Hugging Face model. With `baseUrl`, the name of the model at the service. */
   readonly modelPath: string;
-  /** Maximum number of tokens of prompt and response together. */
+  /** Maximum total number of tokens in prompt and response. */
   readonly maxModelLen: number;
-  /** Maximum number of tokens of one response. @default 8192, at most half of `maxModelLen` */
+  /** Maximum number of tokens in one response. @default 8192, but at most half of `maxModelLen` */
   readonly maxTokens?: number;
   /** Sampling temperature. @default 1 */
   readonly temperature?: number;
-  /** Probability mass of nucleus sampling. @default 1 */
+  /** Cumulative probability for nucleus (top-p) sampling. @default 1 */
   readonly topP?: number;
   /**
    * Value passed to the chat template as `enable_thinking`.
@@ -74,7 +76,7 @@ export interface TunerModelFields {
   readonly enableThinking?: boolean;
   /**
    * Number of devices per engine. Values other than 1 cause a warning, because the embedded engine
-   * has one process.
+   * runs in a single process.
    * @default 1
    */
   readonly tensorParallelSize?: number;
@@ -84,20 +86,19 @@ export interface TunerModelFields {
    */
   readonly inferenceEngineNum?: number;
   /**
-   * Parser of tool calls; `null` leaves tool calls in the message content.
+   * Name of the parser for tool calls; `null` leaves tool calls in the message content.
    * @default "hermes"
    */
   readonly toolCallParser?: string | null;
   /**
-   * Parser of reasoning; `null` leaves reasoning in the message content.
+   * Name of the parser for reasoning; `null` leaves reasoning in the message content.
    * @default "qwen3"
    */
   readonly reasoningParser?: string | null;
   readonly tinkerConfig?: TinkerFields;
   /**
-   * URL of an OpenAI-compatible service, ending with `/v1`. For auxiliary models and candidates
-   * only.
-   * @default the model runs on the embedded engine
+   * URL of an OpenAI-compatible service, ending with `/v1`. Not allowed for the trained model.
+   * @default undefined: the model runs on the embedded engine
    */
   readonly baseUrl?: string;
   /** API key of the service at `baseUrl`; kept secret. */

@@ -1,6 +1,6 @@
 /**
- * Builds the configuration of a run. Merges the arguments into a configuration file or, without a
- * file, into AgentScope's defaults.
+ * Builds the configuration of a training run by merging the arguments into a configuration file or,
+ * if there is none, into AgentScope's defaults.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -14,18 +14,21 @@ import { defaultTree, overridesOf, type ConfigTree, type TuneSettings } from './
 
 export interface PlanSettings extends TuneSettings {
   /**
-   * YAML configuration file. The arguments override its keys, except those that the file's stages
-   * set.
+   * Path of a YAML configuration file. The arguments override its keys, except those that are set
+   * within its stages.
    */
   readonly configPath?: string;
   /**
-   * Custom algorithms and their parts, which `algorithm` or the file may name.
+   * Definitions of custom algorithms and of their parts, which `algorithm` or the file may name.
    * @default []
    */
   readonly algorithms?: readonly Definition[];
-  /** Environment variables for `${oc.env:NAME}`. @default the environment of the process */
+  /**
+   * Environment variables to which `${oc.env:NAME}` in the file refers. @default the environment of
+   * the process
+   */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Base folder of relative paths. @default the working directory of the process */
+  /** Folder that relative paths start from. @default the working directory of the process */
   readonly cwd?: string;
   /** Clock for timestamps. @default the system clock */
   readonly clock?: Clock;
@@ -43,9 +46,9 @@ export interface Plan {
 }
 
 /**
- * Builds and validates the configuration of a run.
- * @throws ConfigError that lists every problem with file, line and column, or with `caller` for
- * arguments
+ * Builds and validates the configuration of a training run.
+ * @throws ConfigError that lists every problem with its file, line and column, or with the name in
+ * `caller` for problems in arguments
  */
 export function plan(
   caller: string,
@@ -73,9 +76,9 @@ export function plan(
 }
 
 /**
- * Returns the configuration as YAML for `trinity run`, which must be given a plugin that defines
- * the workflow. Each secret is replaced with an environment variable named after its path, such as
- * `MONITOR_MONITOR_ARGS_API_KEY`.
+ * Returns the configuration as YAML for `trinity run`, to which a plugin that defines the workflow
+ * must be passed. Each secret is replaced with an environment variable named after its path, such
+ * as `MONITOR_MONITOR_ARGS_API_KEY`.
  */
 export function toYaml(settings: PlanSettings): string {
   return stringify(withoutSecrets(plan('toYaml()', settings).tree), { lineWidth: 0 });
@@ -107,7 +110,7 @@ function assertComplete(caller: string, { trainDataset, model }: TuneSettings): 
 }
 
 /**
- * Parses YAML. Returns an empty tree on syntax errors, which parseConfig reports with their
+ * Parses YAML. On syntax errors, returns an empty tree, because parseConfig reports them with their
  * positions.
  */
 function plainTree(text: string): ConfigTree {
@@ -120,8 +123,9 @@ function plainTree(text: string): ConfigTree {
 }
 
 /**
- * Replaces each secret in the tree with an environment variable named after its path. A secret is a
- * value under a key that names secrets, or a string such as a URL with a password.
+ * Replaces each secret in the tree with an environment variable named after its path. A value is a
+ * secret if its key is a name for secrets, or if it is a string that contains one, such as a URL
+ * with a password.
  */
 function withoutSecrets(value: unknown, path: readonly string[] = []): unknown {
   if (Array.isArray(value)) return value.map((item, i) => withoutSecrets(item, [...path, `${i}`]));

@@ -1,4 +1,4 @@
-/** Reads the rows of a data set, for functions that run without an explorer. */
+/** Reads the rows of a data set for functions that run without the explorer. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readTaskRows } from '@trinity-rft/buffer';
@@ -13,7 +13,10 @@ export function readDataset(
   return readTaskRows({ name: 'rows', path: inFolder(path, cwd), split, signal, subsetName: name });
 }
 
-/** Resolves a path. A path that does not exist is treated as the id of a data set on the hub. */
+/**
+ * Resolves the path of a data set. A path that does not exist is returned as the id of a data set
+ * on the hub.
+ */
 function inFolder(path: string, cwd: string | undefined): string {
   const local = cwd === undefined ? path : resolve(cwd, path);
   return existsSync(local) ? local : path;

@@ -1,13 +1,12 @@
 /**
- * Creates the model for a `TunerModelConfig` with `baseUrl`, which is the URL of an
- * OpenAI-compatible service.
+ * Creates a model behind an OpenAI-compatible service, from a `TunerModelConfig` with `baseUrl`.
  */
 import { createRemoteModel, type AgentModel } from '@trinity-rft/workflow';
 import type { TunerModelConfig } from './model-config.js';
 
 type Options = Parameters<typeof createRemoteModel>[0];
 
-/** Creates the model with all settings of its configuration. */
+/** Creates the model, with all settings of its configuration. */
 export const remoteModel = (
   { apiKey = 'EMPTY', modelPath, temperature, topP, maxTokens, enableThinking }: TunerModelConfig,
   options: Pick<Options, 'baseURL' | 'timeoutMs' | 'signal'> & Partial<Pick<Options, 'fetch'>>,

@@ -1,29 +1,30 @@
-/** Converts arguments to a configuration tree with Trinity's keys. */
+/** Converts arguments to a configuration tree with Trinity's configuration keys. */
 import { isTree } from '@trinity-rft/core/support';
 import { AlgorithmConfig, type AlgorithmFields } from './algorithm-config.js';
 import { DatasetConfig, type DatasetFields } from './dataset-config.js';
 import { assertTrainable, TunerModelConfig, type TunerModelFields } from './model-config.js';
 
-/** Name of the workflow that calls the user's functions, in Trinity's configurations. */
+/** Name that Trinity's configurations use for the workflow that calls the user's functions. */
 export const adapterWorkflowName = 'agentscope_workflow_adapter_v1';
 
 /**
- * Settings of a run. Plain objects are validated like the arguments of `DatasetConfig`,
- * `TunerModelConfig` and `AlgorithmConfig`.
+ * Settings of a training run. Data sets, models and the algorithm may be plain objects; they are
+ * validated like the arguments of `DatasetConfig`, `TunerModelConfig` and `AlgorithmConfig`.
  */
 export interface TuneSettings {
-  /** Rows to learn from. @default the task sets of the file */
+  /** Data set to train on. @default the task sets of the file */
   readonly trainDataset?: DatasetFields;
   /**
-   * Rows to evaluate on; `totalEpochs` and `totalSteps` are ignored.
+   * Data set to evaluate on. `totalEpochs` and `totalSteps` are ignored.
    * @default the evaluation sets of the file
    */
   readonly evalDataset?: DatasetFields;
-  /** The trained model. @default the model of the file */
+  /** Settings of the trained model. @default the model of the file */
   readonly model?: TunerModelFields;
   /**
-   * Models for the workflow and the judge, keyed by name. They replace the file's models of the
-   * same name.
+   * Models that the workflow and the judge can use, keyed by name. They replace models of the file
+   * that have the same name.
+   * @default the auxiliary models of the file
    */
   readonly auxiliaryModels?: Readonly<Record<string, TunerModelFields>>;
   readonly algorithm?: AlgorithmFields;
@@ -31,18 +32,18 @@ export interface TuneSettings {
   readonly projectName?: string;
   /** Name of the experiment. @default "Experiment-" and a timestamp */
   readonly experimentName?: string;
-  /** Type of the monitor that records metrics. @default "tensorboard" */
+  /** Kind of monitor that records metrics. @default "tensorboard" */
   readonly monitorType?: string;
 }
 
-/** Plain data with snake_case keys. */
+/** Configuration as plain data with snake_case keys. */
 export type ConfigTree = Readonly<Record<string, unknown>>;
 
 type Tree = Record<string, unknown>;
 
 /**
- * Returns the default configuration tree, used if no configuration file is given.
- * @param timestamp such as `20260701093000`
+ * Returns the default configuration tree for calls without a configuration file.
+ * @param timestamp timestamp such as `20260701093000`
  */
 export function defaultTree(timestamp: string): ConfigTree {
   return {
@@ -64,7 +65,8 @@ export function defaultTree(timestamp: string): ConfigTree {
 }
 
 /**
- * Returns the settings as a tree to merge into `file`. Lists in the tree replace those of the file.
+ * Converts the settings to a tree that can be merged into `file`. Lists in this tree replace lists
+ * of the file.
  */
 export function overridesOf(settings: TuneSettings, file: ConfigTree): ConfigTree {
   const { evalDataset, auxiliaryModels, projectName, experimentName, monitorType } = settings;
@@ -118,7 +120,9 @@ const modelSection = (model: TunerModelConfig): Tree => ({
   enable_thinking: model.enableThinking,
 });
 
-/** Returns the serving settings that trained and auxiliary models share. */
+/**
+ * Returns the settings of the serving engine, which trained and auxiliary models have in common.
+ */
 function servingSection(model: TunerModelConfig): Tree {
   return {
     // Omitted if 1, the default of the engines.
@@ -152,9 +156,10 @@ function auxiliarySection(
 }
 
 /**
- * Returns the section `buffer.explorer_input`. The training set of the arguments replaces the
- * file's task sets, and the evaluation set is added. Keys that the arguments do not set, such as
- * the format, are taken from the file's first task set. All rows go to the user's function.
+ * Returns the section `buffer.explorer_input`. If the arguments contain a training set, it replaces
+ * the file's task sets; if they contain an evaluation set, it is added. Keys that the arguments do
+ * not set, such as the format, are taken from the file's first task set. All rows are played by the
+ * user's functions.
  */
 function explorerInput(
   train: DatasetConfig | undefined,
@@ -176,8 +181,8 @@ function explorerInput(
 }
 
 /**
- * Returns overrides for the file's keys whose task sets name a workflow. The overriding task sets
- * name the adapter workflow.
+ * Makes all task sets of the file use the adapter workflow. Returns overrides for those keys of the
+ * file whose task sets name a workflow.
  */
 function ownWorkflow(inFile: Tree): Tree {
   const namesWorkflow = (set: Tree): boolean => set['default_workflow_type'] !== undefined;
@@ -214,7 +219,7 @@ const datasetSection = ({ path, name, split }: DatasetConfig): Tree => ({
   split,
 });
 
-/** Converts a value to a list; a single entry becomes a list of one. */
+/** Converts a value to a list. A single tree becomes a list with one element. */
 const treesOf = (value: unknown): readonly Tree[] =>
   Array.isArray(value) ? (value as readonly Tree[]) : isTree(value) ? [value] : [];
 

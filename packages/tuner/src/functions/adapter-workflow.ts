@@ -18,8 +18,8 @@ export interface Functions<Row, Response, Model> {
 }
 
 /**
- * Creates the workflow, which validates the outputs of both functions. The judge's metrics override
- * the workflow function's.
+ * Creates the workflow that runs the user's functions and validates their outputs. Metrics of the
+ * judge override metrics of the workflow function with the same name.
  */
 export function adapterWorkflow<Row, Response, Model>(
   functions: Functions<Row, Response, Model>,
@@ -61,7 +61,7 @@ export interface AdaptedModels<Model> {
   readonly auxiliaryModels: Readonly<Record<string, Model>>;
 }
 
-/** Applies the adapter to all models; without an adapter, the models stay unchanged. */
+/** Applies the adapter to all models. Without an adapter, returns the models unchanged. */
 export async function adaptModels<Model>(
   adapter: ModelAdapter<Model> | undefined,
   { model, auxiliaryModels }: Pick<WorkflowContext, 'model' | 'auxiliaryModels'>,

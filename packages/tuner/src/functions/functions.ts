@@ -1,4 +1,7 @@
-/** Types of the functions that users write: workflows, judges, and adapters to their framework. */
+/**
+ * Types of the functions that users write: workflow functions, judge functions, and adapters for
+ * agent frameworks.
+ */
 import type { Logger, RawTask } from '@trinity-rft/core';
 import type { AgentEndpoint, AgentModel } from '@trinity-rft/workflow';
 import { InvalidFunctionError, type JudgeOutput, type WorkflowOutput } from './outputs.js';
@@ -6,11 +9,11 @@ import { InvalidFunctionError, type JudgeOutput, type WorkflowOutput } from './o
 type Awaitable<T> = T | Promise<T>;
 
 /**
- * Input of a workflow function for one rollout. `Row` is the type of the data set's rows, `Model`
- * that of the adapter's results.
+ * Input of a workflow function for one rollout. `Row` is the type of the data set's rows, and
+ * `Model` is the type that the adapter returns.
  */
 export interface WorkflowInput<Row = RawTask, Model = AgentModel> {
-  /** Row of the data set, unchanged. */
+  /** Row of the data set, with its original keys. */
   readonly task: Row;
   /**
    * The model of this rollout. Create the agents that use the model inside the function, once per
@@ -20,41 +23,44 @@ export interface WorkflowInput<Row = RawTask, Model = AgentModel> {
   /** Models that are not trained, keyed by name. */
   readonly auxiliaryModels: Readonly<Record<string, Model>>;
   readonly logger: Logger;
-  /** Signal that aborts when the rollout exceeds its deadline, or training stops. */
+  /** Signal that aborts when the rollout exceeds its time limit, or training stops. */
   readonly signal: AbortSignal;
 }
 
-/** Runs the agent on one task. */
+/** Function that runs the agent on one task. */
 export type WorkflowType<Row = RawTask, Response = unknown, Model = AgentModel> = (
   input: WorkflowInput<Row, Model>,
 ) => Awaitable<WorkflowOutput<Response>>;
 
 export interface JudgeInput<Row = RawTask, Response = unknown, Model = AgentModel> {
-  /** Row of the data set, unchanged. */
+  /** Row of the data set, with its original keys. */
   readonly task: Row;
-  /** The response of the workflow function. */
+  /** Response that the workflow function returned. */
   readonly response: Response;
   /** Models that are not trained, keyed by name. */
   readonly auxiliaryModels: Readonly<Record<string, Model>>;
   readonly logger: Logger;
   /**
-   * Signal that aborts when training, a model comparison or a prompt search stops. Also aborts when
-   * the rollout exceeds its deadline in training, or outside training when the judge takes longer
-   * than an hour.
+   * Signal that aborts when training, the model comparison or the prompt search stops. It also
+   * aborts on a timeout: in training when the rollout exceeds its time limit, otherwise when the
+   * judge takes longer than an hour.
    */
   readonly signal: AbortSignal;
 }
 
-/** Scores a response. */
+/** Function that scores a response. */
 export type JudgeType<Row = RawTask, Response = unknown, Model = AgentModel> = (
   input: JudgeInput<Row, Response, Model>,
 ) => Awaitable<JudgeOutput>;
 
-/** Creates a framework's model object: `(endpoint) => aiSdkModel(endpoint, createOpenAI)`. */
+/**
+ * Function that creates a framework's model object from an endpoint, such as `(endpoint) =>
+ * aiSdkModel(endpoint, createOpenAI)`.
+ */
 export type ModelAdapter<Model> = (endpoint: AgentEndpoint) => Awaitable<Model>;
 
 /**
- * Checks a workflow function, but not its result.
+ * Checks that a value can be a workflow function. Its result is checked when it is called.
  * @throws InvalidFunctionError if the value is not a function with at most one parameter
  */
 export function checkWorkflowFunction(workflowFunc: unknown): void {
@@ -66,7 +72,7 @@ export function checkWorkflowFunction(workflowFunc: unknown): void {
 }
 
 /**
- * Checks a judge function, but not its result.
+ * Checks that a value can be a judge function. Its result is checked when it is called.
  * @throws InvalidFunctionError if the value is not a function with at most one parameter
  */
 export function checkJudgeFunction(judgeFunc: unknown): void {
@@ -78,8 +84,8 @@ export function checkJudgeFunction(judgeFunc: unknown): void {
 }
 
 /**
- * Checks the type and the number of parameters only, because parameter names do not exist at run
- * time.
+ * Checks that a value is a function and has at most one parameter. The parameter's name cannot be
+ * checked at run time.
  */
 function checkFunction(what: string, shape: string, value: unknown): void {
   if (typeof value !== 'function')
@@ -100,6 +106,6 @@ function checkFunction(what: string, shape: string, value: unknown): void {
     });
 }
 
-/** Returns the name of a function for messages. */
+/** Returns the name of a function for messages, or `fallback` if the function has no name. */
 export const nameOf = (value: { readonly name: string }, fallback: string): string =>
   value.name === '' ? fallback : value.name;

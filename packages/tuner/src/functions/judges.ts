@@ -1,4 +1,6 @@
-/** Judges for `selectModel` that prefer the cheapest model. */
+/**
+ * Judges for `selectModel` that prefer the fastest model, or the one that uses the fewest tokens.
+ */
 import type { Metrics } from '@trinity-rft/core';
 import { InvalidOutputError, type JudgeOutput } from './outputs.js';
 
@@ -6,12 +8,15 @@ interface Measured {
   readonly response: { readonly metrics: Metrics };
 }
 
-/** Returns the negated duration of the rollout, in seconds, as the reward. */
+/** Returns the negated duration of the row, in seconds, as the reward. */
 export function avgTimeJudge({ response }: Measured): JudgeOutput {
   return { reward: -measure(response, 'execution_time') };
 }
 
-/** Returns the negated number of prompt and response tokens of all calls as the reward. */
+/**
+ * Returns the negated total number of prompt and response tokens, over all model calls of the row,
+ * as the reward.
+ */
 export function avgTokenConsumptionJudge({ response }: Measured): JudgeOutput {
   return { reward: -measure(response, 'total_tokens') };
 }

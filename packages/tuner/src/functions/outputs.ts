@@ -1,9 +1,12 @@
-/** Results of workflow and judge functions; plain objects are accepted as well. */
+/**
+ * Results of workflow and judge functions, and their validation. Functions may also return plain
+ * objects.
+ */
 import { WorkflowError, type Metrics } from '@trinity-rft/core';
 import { z } from 'zod';
 import { describeIssues } from '../config/fields.js';
 
-/** Number or boolean: `true` is 1, `false` is 0. */
+/** Schema of a number or boolean. `true` becomes 1, and `false` becomes 0. */
 const number = z.union([z.number(), z.boolean().transform(Number)]);
 const metrics = z.record(z.string(), number).nullish();
 const workflowSchema = z.strictObject({
@@ -14,9 +17,9 @@ const workflowSchema = z.strictObject({
 const judgeSchema = z.strictObject({ reward: number, feedback: z.string().nullish(), metrics });
 
 export interface WorkflowOutput<Response = unknown> {
-  /** Reward of the rollout. Required without a judge, otherwise ignored. */
+  /** Reward of the rollout. Required if there is no judge, otherwise ignored. */
   readonly reward?: number | null;
-  /** Response of the agent, passed to the judge. */
+  /** Response of the agent, which the judge receives. */
   readonly response?: Response;
   /** Metrics of the rollout. */
   readonly metrics?: Metrics | null;
@@ -33,7 +36,10 @@ export interface JudgeOutput {
   readonly metrics?: Metrics | null;
 }
 
-/** Thrown if the result of a function is invalid. `details.field` names the field, or is empty. */
+/**
+ * Thrown if the result of a user's function is invalid. `details.field` is the name of the invalid
+ * field, or empty.
+ */
 export class InvalidOutputError extends WorkflowError {}
 
 /** Thrown if a value is not a workflow or judge function. */

@@ -1,4 +1,4 @@
-/** `selectModel`: finds the model with which a workflow earns the highest mean reward. */
+/** Finds the candidate model with which a workflow earns the highest mean reward. */
 import {
   ConfigError,
   describeError,
@@ -24,21 +24,21 @@ import {
 export interface SelectModelOptions<Row = RawTask, Response = unknown, Model = AgentModel> {
   readonly workflowFunc: WorkflowType<Row, Response, Model>;
   readonly judgeFunc: JudgeType<Row, MeasuredResponse<Response>, Model>;
-  /** Data set. `totalSteps` limits the number of rows; `totalEpochs` is ignored. */
+  /** Data set to run on. `totalSteps` limits the number of rows; `totalEpochs` is ignored. */
   readonly trainDataset: DatasetFields;
-  /** At least two models: folders, or models of a service with `baseUrl`. */
+  /** At least two models to compare: folders, or models of a service with `baseUrl`. */
   readonly candidateModels: readonly TunerModelFields[];
   /** Maximum number of rows that run concurrently. @default 2 */
   readonly maxThreads?: number;
   readonly adapter?: ModelAdapter<Model>;
-  /** Logs failed rows. @default no log */
+  /** Logger for failed rows. @default no log */
   readonly logger?: Logger;
   readonly cwd?: string;
   readonly clock?: Clock;
   readonly signal?: AbortSignal;
 }
 
-/** Options for model types other than {@link AgentModel}. These types need an adapter. */
+/** Options with an adapter, which is required if `Model` is not {@link AgentModel}. */
 export type AdaptedSelectModelOptions<Row, Response, Model> = SelectModelOptions<
   Row,
   Response,
@@ -52,7 +52,7 @@ export interface CandidateResult {
   /** Mean reward over the rows that succeeded; undefined if all rows failed. */
   readonly reward: number | undefined;
   readonly failedRows: number;
-  /** Mean metrics over the rows that succeeded, named `<key>_avg`. */
+  /** Mean of each metric over the rows that succeeded, under the name `<key>_avg`. */
   readonly metrics: Metrics;
 }
 
@@ -60,13 +60,13 @@ export interface SelectedModel {
   readonly model: TunerModelConfig;
   /** Metrics of the selected model. */
   readonly metrics: Metrics;
-  /** All candidates, in the given order. */
+  /** Results of all candidates, in the order of `candidateModels`. */
   readonly candidates: readonly CandidateResult[];
 }
 
 /**
- * Returns the model with the highest mean reward, or the first of several equal ones. Candidates
- * run one after the other; they are not trained, and nothing is recorded.
+ * Returns the model with the highest mean reward; if several are equal, the first of them.
+ * Candidates run one after the other. They are not trained, and nothing is recorded.
  * @throws ConfigError for fewer than two candidates, or if every row of every candidate failed
  */
 export function selectModel<Row = RawTask, Response = unknown>(

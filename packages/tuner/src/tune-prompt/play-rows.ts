@@ -1,6 +1,6 @@
 /**
- * Runs the agent with a candidate's texts on rows of the data set, and returns each row's reward
- * and feedback, or its error.
+ * Runs the agent with a candidate's texts on rows of the data set. Returns the reward and feedback,
+ * or the error, of each row.
  */
 import {
   type Clock,
@@ -19,41 +19,44 @@ import { checkWorkflowOutput, type WorkflowOutput } from '../functions/outputs.j
 export type Components = Readonly<Record<string, string>>;
 
 export interface PromptInput<Row = RawTask> {
-  /** Row of the data set, unchanged. */
+  /** Row of the data set, with its original keys. */
   readonly task: Row;
-  /** System prompt: the text `system` of the components. */
+  /** System prompt, which is the text `system` of the components. */
   readonly systemPrompt: string;
-  /** All tuned texts, keyed by name, such as descriptions of tools or prompts of other agents. */
+  /**
+   * All texts that are tuned, keyed by name. They may include descriptions of tools or prompts of
+   * other agents.
+   */
   readonly components: Components;
   readonly logger: Logger;
   readonly signal: AbortSignal;
 }
 
 /**
- * Runs the agent with the prompt. The function must provide its own model. A reward in the output
- * is ignored.
+ * Function that runs the agent with the given texts. The function must provide its own model. A
+ * reward in its output is ignored.
  */
 export type PromptWorkflowType<Row = RawTask, Response = unknown> = (
   input: PromptInput<Row>,
 ) => WorkflowOutput<Response> | Promise<WorkflowOutput<Response>>;
 
 /**
- * Result of the agent on one row, as plain data. `reward` is undefined if the row failed, because a
- * failure says nothing about the prompt.
+ * Result of running the agent on one row, as plain data. `reward` is undefined if the row failed,
+ * because a failure says nothing about the prompt.
  */
 export interface Played {
   readonly task: RawTask;
-  /** Response, truncated to the length that the proposer sees. */
+  /** Response of the agent, truncated to the length that is shown to the proposer. */
   readonly response: string;
   readonly reward?: number;
-  /** Feedback of the judge; for a failed row, the error. */
+  /** Feedback of the judge or, for a failed row, the error message. */
   readonly feedback?: string;
 }
 
 /**
- * Runs the agent on rows.
- * @param onReward called immediately for each row with a reward, even if other rows fail or an
- * abort follows
+ * Function that runs the agent on rows.
+ * @param onReward called as soon as a row has a reward, even if other rows fail or the signal
+ * aborts later
  */
 export type PlayRows = (
   components: Components,
@@ -72,13 +75,13 @@ interface PlayerOptions<Row, Response> {
 
 const rowsFailed = 'PROMPT_ROWS_FAILED';
 
-/** Returns true for the error that a player throws if all of several rows fail. */
+/** Returns true if an error means that several rows were run and all of them failed. */
 export const isRowsFailed = (error: unknown): boolean =>
   error instanceof WorkflowError && error.code === rowsFailed;
 
 /**
- * Creates the function that runs the agent on rows. The function throws a WorkflowError if there
- * are several rows and all of them fail.
+ * Creates the function that runs the agent on rows. It throws a WorkflowError if several rows are
+ * run and all of them fail.
  */
 export function rowPlayer<Row, Response>(options: PlayerOptions<Row, Response>): PlayRows {
   const { threads, logger, clock, signal } = options;
@@ -124,7 +127,7 @@ async function playRow<Row, Response>(
   return { task: row, response: shortText(response), reward, feedback: feedback ?? undefined };
 }
 
-/** Maximum length of a task, response or feedback shown to the proposer, in characters. */
+/** Maximum length of a task, response or feedback that is shown to the proposer, in characters. */
 const shownLength = 2000;
 
 export const shortText = (value: unknown): string =>

@@ -1,4 +1,4 @@
-/** Asks a model to rewrite one of the agent's texts, given results of the agent on some rows. */
+/** Asks a model to rewrite one of the agent's texts, based on the agent's results on some rows. */
 import { ModelError } from '@trinity-rft/core';
 import type { AgentModel } from '@trinity-rft/workflow';
 import { shortText, type Components, type Played } from './play-rows.js';

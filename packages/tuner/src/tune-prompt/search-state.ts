@@ -1,4 +1,7 @@
-/** State of a prompt search in one file. An interrupted search continues from this file. */
+/**
+ * State of a prompt search, which is saved in one file. An interrupted search continues from this
+ * file.
+ */
 import { hash } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -8,33 +11,42 @@ import type { Components, Played } from './play-rows.js';
 
 export interface Candidate {
   readonly components: Components;
-  /** Index of the candidate that this one was derived from; undefined for the first candidate. */
+  /**
+   * Index of the candidate whose texts were rewritten to create this one; undefined for the initial
+   * candidate.
+   */
   readonly parent?: number;
-  /** Results, keyed by the index of the row. */
+  /** Results of running the candidate, keyed by the index of the row. */
   readonly played: Record<number, Played>;
 }
 
-/** An attempt to improve a candidate. */
+/** An attempt to improve a candidate by rewriting one of its texts. */
 export interface Attempt {
-  /** Index of the candidate. */
+  /** Index of the candidate to improve. */
   readonly parent: number;
-  /** Indices of the feedback rows. */
+  /** Indices of the rows whose results the proposer sees. */
   readonly rows: readonly number[];
-  /** Candidate with the proposed text; undefined before the proposer has answered. */
+  /** Candidate with the new text; undefined until the proposer has written it. */
   child?: Candidate;
 }
 
 export interface SearchState {
-  /** Digest of the initial texts, the rows, the seed, the batch size and the perfect reward. */
+  /**
+   * Digest of the settings that identify the search: initial texts, rows, seed, batch size and
+   * perfect reward.
+   */
   readonly digest: string;
-  /** Number of attempts to improve a candidate. */
+  /** Number of completed attempts to improve a candidate. */
   attempts: number;
-  /** Number of attempts since the last one that found a better candidate. */
+  /** Number of attempts since the last one that improved a candidate. */
   fruitless: number;
-  /** Number of agent runs. */
+  /** Number of times that the agent was run. */
   calls: number;
   readonly candidates: Candidate[];
-  /** The attempt in progress, or the next attempt if the remaining budget is too small for it. */
+  /**
+   * The attempt in progress. If the remaining budget is too small for another attempt, this is the
+   * attempt that would come next.
+   */
   current?: Attempt | undefined;
 }
 
@@ -73,7 +85,10 @@ export function saveJson(folder: string, name: string, value: unknown): void {
   replaceFileSync(path.join(folder, name), `${JSON.stringify(value, null, 1)}\n`);
 }
 
-/** Saves the state. Does nothing before the first agent run, so that the texts may still change. */
+/**
+ * Saves the state. Does nothing if the agent was never run, so that a later call may still change
+ * the initial texts.
+ */
 export const saveState = (folder: string | undefined, state: SearchState): void => {
   if (folder !== undefined && state.calls > 0) saveJson(folder, fileName, state);
 };
@@ -92,13 +107,16 @@ function parsed(text: string): SearchState | undefined {
   return Array.isArray(state?.candidates) ? (state as SearchState) : undefined;
 }
 
-/** Returns the mean reward over those of the given rows that have a reward, or NaN if none has. */
+/**
+ * Returns a candidate's mean reward over the given rows, without those that have no reward. NaN if
+ * no row has a reward.
+ */
 export const meanReward = (candidate: Candidate, rows: readonly number[]): number =>
   mean(rows.flatMap((row) => candidate.played[row]?.reward ?? []));
 
 /**
- * Returns the reward pairs of two candidates on those of the given rows for which both have a
- * reward.
+ * Returns pairs of rewards of two candidates: one pair for each of the given rows on which both
+ * have a reward.
  */
 export const pairedRewards = (
   first: Pick<Candidate, 'played'>,

@@ -1,8 +1,8 @@
 /**
- * Reflective search for better texts, after GEPA (https://arxiv.org/abs/2507.19457). A candidate
- * from the Pareto front runs on a few rows, and a model rewrites one of its texts based on
- * responses and feedback. A new candidate that does better on these rows runs on all selection
- * rows, and is kept unless most of them fail.
+ * Reflective search for better texts, based on GEPA (https://arxiv.org/abs/2507.19457). Each
+ * attempt takes a candidate from the Pareto front and runs it on a few rows. The proposer, a model,
+ * rewrites one of its texts based on responses and feedback. If the new candidate does better on
+ * these rows, it runs on all selection rows. It is kept unless most of them fail.
  */
 import { mean, type Random, type RawTask, type Runtime } from '@trinity-rft/core';
 import { waitingFor } from '@trinity-rft/core/support';
@@ -20,29 +20,29 @@ import {
 
 export interface SearchOptions {
   readonly rows: readonly RawTask[];
-  /** Indices of the rows for comparing candidates. */
+  /** Indices of the rows on which candidates are compared. */
   readonly selection: readonly number[];
-  /** Indices of the rows that the proposer sees. */
+  /** Indices of the rows that the proposer may see. */
   readonly feedback: readonly number[];
   readonly play: PlayRows;
   readonly proposer: Proposer;
-  /** Maximum number of agent runs. */
+  /** Maximum number of times that the agent is run. */
   readonly maxCalls: number;
   readonly batchSize: number;
-  /** Reward at which a row needs no improvement. */
+  /** Highest reward that matters: rows that reach it need no improvement. */
   readonly perfectReward: number;
   readonly folder: string | undefined;
   readonly runtime: Runtime;
   readonly signal: AbortSignal;
 }
 
-/** Number of consecutive attempts without a better candidate after which the search ends. */
+/** Number of consecutive attempts without improvement after which the search ends. */
 const mostFruitless = 20;
 
 /**
- * Returns the index of the best candidate. Saves `state` after each batch of agent runs, after each
- * attempt, and when interrupted, so that no agent run or proposal is repeated. A remaining budget
- * that is too small for a successful attempt stays unused.
+ * Searches for better texts, and returns the index of the best candidate. Saves `state` after each
+ * batch of agent runs, after each attempt, and when interrupted, so that no agent run or proposal
+ * is repeated. If the remaining budget is too small for an attempt to succeed, it stays unused.
  */
 export async function search(state: SearchState, options: SearchOptions): Promise<number> {
   const { selection, maxCalls, folder, runtime } = options;
@@ -69,7 +69,10 @@ export async function search(state: SearchState, options: SearchOptions): Promis
   return bestOf(state, selection);
 }
 
-/** Chooses a candidate and feedback rows. Returns undefined if no rows are left. */
+/**
+ * Chooses a candidate to improve and the feedback rows to use. Returns undefined if the candidate
+ * has no rows left that could help to improve it.
+ */
 function nextAttempt(state: SearchState, options: SearchOptions): Attempt | undefined {
   const { selection, runtime } = options;
   const random = runtime.random('prompt', state.attempts);
@@ -78,10 +81,7 @@ function nextAttempt(state: SearchState, options: SearchOptions): Attempt | unde
   return rows.length === 0 ? undefined : { parent, rows };
 }
 
-/**
- * Returns the number of agent runs that an attempt needs to succeed, in addition to those already
- * made.
- */
+/** Returns how many more agent runs an attempt needs if it succeeds. */
 function runsLeft(
   { candidates }: SearchState,
   { parent, rows, child }: Attempt,
@@ -94,9 +94,9 @@ function runsLeft(
 }
 
 /**
- * Returns the index of the candidate with the largest gain over the original one on the selection
- * rows, or the earliest of several equal ones. If the original failed on most rows, the first
- * candidate that did not takes its place.
+ * Returns the index of the candidate with the largest mean gain in reward over the initial
+ * candidate on the selection rows; if several are equal, the earliest. If the initial candidate
+ * failed on most rows, gains are relative to the first candidate that did not.
  */
 function bestOf({ candidates }: SearchState, selection: readonly number[]): number {
   const first = candidates.findIndex((candidate) => mostlySucceeds(candidate, selection));
@@ -109,8 +109,8 @@ const mostlySucceeds = (candidate: Candidate, rows: readonly number[]): boolean 
   2 * pairedRewards(candidate, candidate, rows).length >= rows.length;
 
 /**
- * Draws a candidate with a probability proportional to the number of selection rows on which it has
- * the highest reward.
+ * Draws a candidate at random. Its probability is proportional to the number of selection rows on
+ * which no other candidate has a higher reward.
  */
 function chooseParent(
   candidates: readonly Candidate[],
@@ -131,8 +131,8 @@ function chooseParent(
 }
 
 /**
- * Draws feedback rows for a candidate: first those with less than the perfect reward, then those
- * that the candidate has not run on.
+ * Draws feedback rows for a candidate. Rows on which it earned less than the perfect reward come
+ * first, then rows on which it has not run.
  */
 function chooseRows(
   { played }: Candidate,
@@ -148,7 +148,9 @@ function chooseRows(
   return [...known, ...order.filter((row) => played[row] === undefined)].slice(0, batchSize);
 }
 
-/** Rewrites a text of a candidate. Returns the new candidate if it is better. */
+/**
+ * Rewrites a text of a candidate. Returns the new candidate if it is better, otherwise undefined.
+ */
 async function improve(
   state: SearchState,
   attempt: Attempt,
@@ -176,8 +178,9 @@ async function improve(
 }
 
 /**
- * Returns true if the attempt's parent candidate succeeds again on a row. Failures of the new text
- * are then due to the text, not to the functions or their service.
+ * Runs the unchanged candidate again on a row, and returns true if it succeeds. If so, failures of
+ * the rewritten candidate are caused by its new text, not by the user's functions or their
+ * services.
  */
 async function stillWorks(
   state: SearchState,
@@ -191,7 +194,9 @@ async function stillWorks(
   return again?.reward !== undefined;
 }
 
-/** Requests a new text from the proposer. Returns undefined if no row needs improvement. */
+/**
+ * Asks the proposer for a new text. Returns undefined if all rows already have the perfect reward.
+ */
 async function proposeChild(
   state: SearchState,
   { parent, rows }: Attempt,
@@ -216,8 +221,8 @@ const sameTexts = (a: Candidate, b: Candidate): boolean =>
   JSON.stringify(a.components) === JSON.stringify(b.components);
 
 /**
- * Returns the mean difference of the rewards over the rows on which neither candidate failed, or
- * -Infinity if these rows are less than half of all.
+ * Returns the mean gain in reward of `child` over `parent`, on the rows on which neither failed.
+ * Returns -Infinity if these are less than half of all rows.
  */
 function gainOn(rows: readonly number[], child: Candidate, parent: Candidate): number {
   const gains = pairedRewards(parent, child, rows).map(([before, after]) => after - before);
@@ -225,9 +230,9 @@ function gainOn(rows: readonly number[], child: Candidate, parent: Candidate): n
 }
 
 /**
- * Runs a candidate on those of the given rows for which it has no reward, and saves the state; when
- * aborted, before waiting for the runs in progress. Rows that failed before run in separate calls,
- * because the player throws if several rows fail together.
+ * Runs a candidate on those of the given rows for which it has no reward, and saves the state. On
+ * an abort, the state is saved before waiting for the runs in progress. Rows that failed in an
+ * earlier run are run in separate calls, because a call throws if several rows fail together.
  */
 async function ensurePlayed(
   state: SearchState,

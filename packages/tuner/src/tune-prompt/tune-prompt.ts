@@ -1,7 +1,4 @@
-/**
- * `tunePrompt`: searches for better texts of an agent, mainly its system prompt. No weights are
- * trained.
- */
+/** Searches for better texts of an agent, mainly its system prompt. No weights are trained. */
 import {
   ConfigError,
   createRuntime,
@@ -31,52 +28,60 @@ import { search } from './search.js';
 import { digestOf, openState, pairedRewards, saveJson } from './search-state.js';
 
 export interface PromptTuneConfig {
-  /** Model that rewrites texts: a service's model with `baseUrl`, or an object with `chat`. */
+  /**
+   * Model that rewrites texts: settings of a model behind a service (`baseUrl`), or an object with
+   * `chat`.
+   */
   readonly proposer: TunerModelFields | Proposer;
   /**
-   * Budget of agent runs per selection row, counting at least 4 rows: light 8, medium 20, heavy 50.
+   * Level that determines the budget. The budget is a number of agent runs per selection row (light
+   * 8, medium 20, heavy 50), for at least 4 rows.
    * @default "light"
    */
   readonly optimizationLevel?: 'light' | 'medium' | 'heavy';
-  /** Maximum number of agent runs on training rows. @default derived from `optimizationLevel` */
+  /**
+   * Maximum number of times that the agent is run on training rows. @default derived from
+   * `optimizationLevel`
+   */
   readonly maxCalls?: number;
   /**
-   * Number of rows on which a new text must do better before it runs on the selection rows.
+   * Number of rows that the proposer sees per attempt. A new text must do better on them before it
+   * runs on the selection rows.
    * @default 3
    */
   readonly batchSize?: number;
-  /** Reward at which a row needs no improvement. @default 1 */
+  /** Highest reward that matters: rows that reach it need no improvement. @default 1 */
   readonly perfectReward?: number;
   /**
-   * Folder for the state of the search, from which an interrupted search continues, and for the
-   * result, `prompt.json`. Stored rewards are kept even if the functions change, so use another
-   * folder for a judge that scores differently.
+   * Folder for the state of the search and for the result, `prompt.json`. An interrupted search
+   * continues from the state. Stored rewards are reused even if the functions have changed, so use
+   * another folder for a judge that scores differently.
    * @default no folder
    */
   readonly directory?: string;
   /** Maximum number of rows that run concurrently. @default 16 */
   readonly evalNumThreads?: number;
-  /** True to compare the first and the best texts on `evalDataset`. @default true */
+  /** True to compare the initial and the best texts on `evalDataset`. @default true */
   readonly comparePerformance?: boolean;
-  /** Seed for every choice of the search. @default 42 */
+  /** Seed for the random choices of the search. @default 42 */
   readonly seed?: number;
 }
 
 export interface TunePromptOptions<Row = RawTask, Response = unknown> {
   readonly workflowFunc: PromptWorkflowType<Row, Response>;
-  /** Judge whose `feedback` the proposer learns from. */
+  /** Judge that returns a reward and `feedback`, from which the proposer learns. */
   readonly judgeFunc: JudgeType<Row, Response>;
   readonly initSystemPrompt: string;
   /**
-   * Further texts to tune, keyed by name, such as `tool:search`.
+   * Texts to tune in addition to the system prompt, keyed by name, such as `tool:search`.
    * @default no further texts
    */
   readonly components?: Components;
-  /** Data set. `totalSteps` limits the number of rows. */
+  /** Data set to search on. `totalSteps` limits the number of rows. */
   readonly trainDataset: DatasetFields;
   readonly evalDataset?: DatasetFields;
   readonly config: PromptTuneConfig;
-  /** Logs failed rows and every attempt. @default no log */
+  /** Logger for failed rows and for every attempt. @default no log */
   readonly logger?: Logger;
   readonly cwd?: string;
   readonly clock?: Clock;
@@ -84,26 +89,26 @@ export interface TunePromptOptions<Row = RawTask, Response = unknown> {
 }
 
 export interface TunedPrompt {
-  /** Best system prompt. */
+  /** Best system prompt that was found. */
   readonly prompt: string;
-  /** Best texts, keyed by name. */
+  /** Best texts that were found, keyed by name. */
   readonly components: Components;
   /**
-   * Metrics of the search: `trainset_reward` and `trainset_reward_best` (of the original and the
-   * best texts, on the selection rows on which neither failed), `prompts_tried` (attempts),
-   * `prompts_kept`, `calls` and `failed_rows`.
-   * If the texts are compared on an evaluation set, also `valset_reward`, `valset_reward_best`, the
-   * 95 % interval of the difference (`valset_difference_low`, `valset_difference_high`; missing for
-   * too few rows), and, unless `valset_reward` is 0, `valset_improvement` in percent.
+   * Metrics of the search. `trainset_reward` and `trainset_reward_best` are the mean rewards of the
+   * initial and the best texts, on the selection rows on which neither failed. `prompts_tried` is
+   * the number of attempts. The others are `prompts_kept`, `calls` and `failed_rows`. If the texts
+   * are compared on an evaluation set, there are also `valset_reward` and `valset_reward_best`; the
+   * 95 % interval of the difference, `valset_difference_low` and `valset_difference_high`, if there
+   * are enough rows; and `valset_improvement` in percent, unless `valset_reward` is 0.
    */
   readonly metrics: Metrics;
 }
 
-/** Budget of agent runs per selection row. */
+/** Number of agent runs per selection row, for each optimization level. */
 const levels = { light: 8, medium: 20, heavy: 50 } as const;
 /**
  * Maximum number of selection rows. A third of the training rows, up to this number, is used for
- * selection. The other rows are shown to the proposer.
+ * selection. The remaining rows are feedback rows, which the proposer may see.
  */
 const mostSelectionRows = 40;
 
@@ -120,11 +125,12 @@ const schema = z.strictObject({
 });
 
 /**
- * Improves one text at a time: the proposer sees a few tasks with responses, rewards and feedback,
- * and rewrites the text. The new text is kept if it does better on the same tasks. The result is
- * the candidate with the highest mean reward on the selection rows, which the proposer does not see
- * unless there are fewer than three rows. Rows that fail are not counted, and a text with which most
- * selection rows fail is not kept.
+ * Searches for better texts by improving one text at a time. The proposer sees a few tasks with
+ * responses, rewards and feedback, and rewrites the text. The new text is kept if it does better on
+ * the same tasks. Returns the texts with the largest mean gain in reward over the initial texts on
+ * the selection rows. The proposer does not see these rows, unless there are fewer than three
+ * training rows. Rows that fail are not counted, and a text with which most selection rows fail is
+ * not kept.
  * @throws ConfigError or InvalidFunctionError for invalid arguments, or a directory of another
  * search; TaskError for an invalid data set; ModelError if the proposer fails; WorkflowError if all
  * rows fail
@@ -173,14 +179,17 @@ export async function tunePrompt<Row = RawTask, Response = unknown>(
   return tuned;
 }
 
-/** Splits rows into selection and feedback. With fewer than three rows, both get all rows. */
+/**
+ * Splits rows into selection and feedback rows. With fewer than three rows, all rows are used for
+ * both.
+ */
 function split(order: readonly number[]) {
   const count = Math.min(mostSelectionRows, Math.ceil(order.length / 3));
   if (order.length < 3) return { selection: order, feedback: order };
   return { selection: order.slice(0, count), feedback: order.slice(count) };
 }
 
-/** Compares the first and the best texts on rows that the search never used, paired by row. */
+/** Compares the initial and the best texts, paired by row, on rows that the search never used. */
 async function compare(
   play: PlayRows,
   rows: readonly RawTask[],

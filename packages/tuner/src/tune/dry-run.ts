@@ -1,5 +1,6 @@
 /**
- * Runs one row with the untrained model and discards the result, to find broken functions early.
+ * Finds broken functions early, by running one row with the untrained model and discarding the
+ * result.
  */
 import type { ResolvedConfig } from '@trinity-rft/config';
 import {
@@ -20,8 +21,8 @@ export interface DryRunOptions {
 }
 
 /**
- * Runs the first row. Retries failures as in training, because an untrained model's output may make
- * an agent fail.
+ * Runs the functions on the first row. Retries failures as in training, because the output of an
+ * untrained model may make an agent fail.
  * @throws InvalidOutputError if a function returns an invalid result; WorkflowError DRY_RUN_FAILED
  * if every attempt fails
  */

@@ -1,5 +1,5 @@
 /**
- * `learn`: the older variant of `tune`. Accepts a configuration file and a workflow function that
+ * The older variant of `tune`. It accepts a configuration file, and a workflow function that
  * returns the reward.
  */
 import type { RawTask } from '@trinity-rft/core';
@@ -17,13 +17,15 @@ import { train, type RunSettings } from './tune.js';
 
 type Surroundings = Pick<PlanSettings, 'env' | 'cwd' | 'clock' | 'algorithms'>;
 
-/** A validated configuration file. */
+/** A loaded and validated configuration file. */
 export interface LearnConfig {
   readonly file: ConfigFile;
   readonly surroundings: Surroundings;
 }
 
-/** Loads configuration files: `LearnConfig.loadConfig('config.yaml')`. */
+/**
+ * Provides the function that loads configuration files: `LearnConfig.loadConfig('config.yaml')`.
+ */
 export const LearnConfig = {
   /**
    * Loads a configuration file.
@@ -36,26 +38,26 @@ export const LearnConfig = {
   },
 } as const;
 
-/** Runs the agent on one task and returns the reward. */
+/** Function that runs the agent on one task and returns the reward. */
 export type LearnWorkflow<Row = RawTask, Model = AgentModel> = (
   input: WorkflowInput<Row, Model>,
 ) => number | Promise<number>;
 
-/** Options of `learn`. Without `adapter`, the model is an {@link AgentModel}. */
+/** Options of `learn`. Without `adapter`, the workflow function receives an {@link AgentModel}. */
 export interface LearnOptions<Row = RawTask, Model = AgentModel> extends RunSettings {
   readonly workflowFunc: LearnWorkflow<Row, Model>;
   readonly config: LearnConfig;
-  /** Creates the model objects of your framework. */
+  /** Function that creates your framework's model objects. @default undefined: no adapter */
   readonly adapter?: ModelAdapter<Model>;
 }
 
-/** Options with an adapter, which model types other than {@link AgentModel} require. */
+/** Options with an adapter, which is required if `Model` is not {@link AgentModel}. */
 export type AdaptedLearnOptions<Row, Model> = LearnOptions<Row, Model> & {
   readonly adapter: ModelAdapter<Model>;
 };
 
 /**
- * Trains like `tune`.
+ * Trains the model like `tune`.
  * @throws InvalidOutputError if the function does not return a finite number
  */
 export function learn<Row = RawTask>(options: LearnOptions<Row>): Promise<RunSummary>;

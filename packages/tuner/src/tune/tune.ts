@@ -1,4 +1,4 @@
-/** `tune`: trains the model behind a workflow function. */
+/** Trains the model that a workflow function uses. */
 import type { RawTask } from '@trinity-rft/core';
 import { run, standardTerminal, type RunSummary, type Terminal } from '@trinity-rft/launcher';
 import type { AgentModel } from '@trinity-rft/workflow';
@@ -13,40 +13,43 @@ import {
 } from '../functions/functions.js';
 import { plan, type ConfigFile, type PlanSettings } from '../config/plan.js';
 
-/** Settings that are not part of the configuration. */
+/** Settings of a call that are not part of the configuration. */
 export interface RunSettings {
   /**
-   * Signal that stops training after the current step. A checkpoint is written, from which the same
-   * call resumes.
+   * Signal that stops training after the current step. A checkpoint is then written, and calling
+   * the function again with the same options resumes from it.
    */
   readonly signal?: AbortSignal;
   /** Terminal for progress output. @default standard output */
   readonly terminal?: Terminal;
-  /** True to try the first row before training, unless a run is resumed. @default true */
+  /**
+   * True to run the first row before training, to find errors in the functions. Skipped if a
+   * training run is resumed. @default true
+   */
   readonly dryRun?: boolean;
 }
 
-/** Options of `tune`. Without `adapter`, the model is an {@link AgentModel}. */
+/** Options of `tune`. Without `adapter`, the workflow function receives an {@link AgentModel}. */
 export interface TuneOptions<Row = RawTask, Response = unknown, Model = AgentModel>
   extends PlanSettings, RunSettings {
   readonly workflowFunc: WorkflowType<Row, Response, Model>;
   /**
-   * Judge whose reward replaces the workflow function's.
+   * Judge that scores the responses. The reward of the workflow function is then ignored.
    * @default no judge
    */
   readonly judgeFunc?: JudgeType<Row, Response, Model>;
-  /** Creates the model objects of your framework. */
+  /** Function that creates your framework's model objects. @default undefined: no adapter */
   readonly adapter?: ModelAdapter<Model>;
 }
 
-/** Options with an adapter, which model types other than {@link AgentModel} require. */
+/** Options with an adapter, which is required if `Model` is not {@link AgentModel}. */
 export type AdaptedTuneOptions<Row, Response, Model> = TuneOptions<Row, Response, Model> & {
   readonly adapter: ModelAdapter<Model>;
 };
 
 /**
  * Trains the model. Checkpoints and metrics are written to `checkpoints/<project>/<experiment>/`.
- * An experiment of the same name is resumed.
+ * An existing experiment of the same name is resumed.
  * @throws InvalidFunctionError for invalid functions; ConfigError for invalid arguments or files;
  * TaskError for invalid data; InvalidOutputError or WorkflowError DRY_RUN_FAILED from the dry run
  */
@@ -64,7 +67,7 @@ export async function tune<Row, Response, Model>(
   return train('tune()', options, options);
 }
 
-/** Trains with the settings that `tune` and `learn` share. */
+/** Trains with the settings that `tune` and `learn` have in common. */
 export async function train<Row, Response, Model>(
   caller: string,
   functions: Functions<Row, Response, Model>,

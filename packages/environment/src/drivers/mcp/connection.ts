@@ -1,4 +1,4 @@
-/** Connection to an MCP server, used by one episode. */
+/** Connection of one episode to an MCP server. */
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
@@ -9,7 +9,7 @@ import type { McpServer } from './server.js';
 
 export interface McpConnection {
   readonly tools: readonly Tool[];
-  /** Calls a tool. `refused` means that the server rejected the call and gave a reason. */
+  /** Calls a tool. `refused` is true if the server rejected the call; `text` is then the reason. */
   call(
     name: string,
     args: Readonly<Record<string, unknown>>,
@@ -17,10 +17,9 @@ export interface McpConnection {
   ): Promise<{ readonly text: string; readonly refused: boolean }>;
   /**
    * Waits for all pending responses, and checks that each of them belongs to exactly one call. An
-   * extra response may mean that the server executed a call twice, which may have changed its
-   * state.
-   * @throws EnvironmentError if the ping fails or a response belongs to no call, and CancelledError
-   * on abort
+   * extra response may mean that the server executed a call twice and so changed its state twice.
+   * @throws EnvironmentError if the server does not answer a ping or a response belongs to no call,
+   * and CancelledError on abort
    */
   settle(patience: Patience): Promise<void>;
   close(): Promise<void>;
@@ -62,8 +61,8 @@ export async function connectMcp(
 }
 
 /**
- * Maximum wait for the end of a session. A server that does not respond must end the session
- * itself.
+ * Time limit for ending a session with a server. If the server does not respond in time, it must
+ * end the session itself.
  */
 const endPatience: Patience = { ms: 5000, signal: new AbortController().signal };
 
@@ -119,8 +118,9 @@ function openTransport(sdk: Sdk, server: McpServer, folder: string) {
 }
 
 /**
- * Counts the responses to requests that were never sent or already have a response. Returns a
- * function that returns the count.
+ * Counts the unexpected responses on a connection: those to requests that were never sent or
+ * already had a response.
+ * @returns a function that returns the count so far
  */
 function countStrays(transport: Transport): () => number {
   const asked = new Set<string | number>();
@@ -139,8 +139,8 @@ function countStrays(transport: Transport): () => number {
 }
 
 /**
- * Creates `settle`, which sends a ping. Responses over one connection arrive in order, so the
- * ping's response arrives last.
+ * Creates the function {@link McpConnection.settle}. It sends a ping: responses on one connection
+ * arrive in order, so the response to the ping arrives after all others.
  */
 function settler(
   { McpError }: Sdk,
@@ -161,8 +161,8 @@ function settler(
 }
 
 /**
- * JSON-RPC code "method not found". A server that does not support ping responds with this code,
- * which equally proves that all earlier responses have arrived.
+ * JSON-RPC error code "method not found". A server without support for ping responds with it, which
+ * also shows that all earlier responses have arrived.
  */
 const methodNotFound = -32_601;
 
@@ -202,7 +202,9 @@ function caller(
   };
 }
 
-/** Returns the text of a tool result or, without text, its structured data as JSON. */
+/**
+ * Returns the text of a tool result. If it contains no text, returns its structured data as JSON.
+ */
 function textOf({ content, structuredContent }: CallToolResult): string {
   const texts = content.map((part) => {
     if (part.type === 'text') return part.text;

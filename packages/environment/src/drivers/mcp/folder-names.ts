@@ -1,6 +1,6 @@
 /**
- * Path that the policy sees instead of the episode's folder. All rollouts of a group therefore see
- * the same path, and no path of the host.
+ * Path that the policy sees instead of the path of the episode's folder. All rollouts of a group
+ * therefore see the same path, and paths of the host stay hidden.
  */
 const shownName = '/workspace';
 

@@ -26,7 +26,7 @@ import { connectMcp, type McpConnection } from './connection.js';
 import type { McpServer } from './server.js';
 import { folderNames, type FolderNames } from './folder-names.js';
 
-/** A tool call that the server accepted or refused. */
+/** A tool call of the policy, and the server's answer. */
 export interface McpCall {
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>>;
@@ -34,7 +34,7 @@ export interface McpCall {
   readonly refused: boolean;
 }
 
-/** Start of an episode. */
+/** Data about an episode that is known when it starts. */
 export interface McpStart {
   readonly row: RawTask;
   /** Seed of the episode: a 32-bit unsigned integer, equal for all rollouts of a task. */
@@ -46,11 +46,11 @@ export interface McpStart {
   readonly folder: string;
 }
 
-/** End of an episode. */
+/** Data about an episode when it ends. */
 export interface McpEnd extends McpStart {
   /** All calls sent to the server, in order. */
   readonly calls: readonly McpCall[];
-  /** The policy's last message; undefined if it ran out of turns, tokens or time. */
+  /** The policy's last message; undefined if the policy ran out of turns, tokens or time. */
   readonly answer: string | undefined;
 }
 
@@ -58,14 +58,14 @@ export interface McpEnvironmentOptions<Args> extends Pick<
   EnvironmentOptions<Args>,
   'name' | 'description' | 'play' | 'tasks' | 'solver'
 > {
-  /** See `EnvironmentOptions.args`. */
+  /** Schema of `environment_args`; see `EnvironmentOptions.args`. @default any arguments */
   readonly args?: ArgsSchema<Args>;
-  /** Returns the server of an episode: a new process, or a new session at a URL. */
+  /** Returns the MCP server of an episode, which is either a program to start or a URL. */
   readonly server: (start: McpStart, args: Args) => McpServer;
-  /** Fills the folder before the server starts. @default no files */
+  /** Fills the episode's folder before the server starts. @default no files */
   readonly prepare?: (start: McpStart, args: Args) => Promise<void> | void;
   /**
-   * First message to the policy.
+   * Returns the first message to the policy.
    * @default the row's `prompt`
    */
   readonly prompt?: (start: McpStart, args: Args) => string;
@@ -74,12 +74,12 @@ export interface McpEnvironmentOptions<Args> extends Pick<
   /** Names of the tools that the policy may call. @default all tools of the server */
   readonly tools?: readonly string[] | ((args: Args) => readonly string[] | undefined);
   /**
-   * Computes the reward, a finite number, at the end of the episode. If the function throws, the
-   * episode fails.
+   * Computes the reward at the end of the episode. It must be a finite number. If the function
+   * throws, the episode fails.
    */
   readonly reward: (end: McpEnd, args: Args) => Promise<number> | number;
   /**
-   * Maximum number of concurrent episodes, each with a server. Further episodes wait.
+   * Maximum number of concurrent episodes. Each of them uses its own server. Further episodes wait.
    * @default 16
    */
   readonly maxServers?: number | ((args: Args) => number);
@@ -90,8 +90,8 @@ export interface McpEnvironmentOptions<Args> extends Pick<
 }
 
 /**
- * Declares an environment of an MCP server. The policy calls tools until it writes a message
- * without tool calls, which ends the episode.
+ * Declares an environment whose tools come from an MCP server. The policy calls tools until it
+ * writes a message without tool calls, which ends the episode.
  * @throws ConfigError if the name is empty or has characters that are not allowed
  */
 export function mcpEnvironment<Args = Readonly<Record<string, unknown>>>(
@@ -146,7 +146,7 @@ interface Begun {
   readonly start: McpStart;
   readonly observation: string;
   readonly connection: McpConnection;
-  /** Frees the slot of the episode. */
+  /** Frees the episode's slot, so that a waiting episode can start. */
   readonly free: () => void;
 }
 
@@ -225,7 +225,7 @@ function ownPrompt({ row }: McpStart): string {
 
 /**
  * Returns the tools that the policy may call.
- * @throws EnvironmentError if the server lacks one of the allowed tools
+ * @throws EnvironmentError if the server lacks a tool named in `tools`
  */
 function allowedTools<Args>(
   { name, tools: given }: McpEnvironmentOptions<Args>,

@@ -1,6 +1,6 @@
 /**
- * MCP environment that needs no code. A row contains the initial files, and the files or the answer
- * expected after the rollout.
+ * MCP environment that is defined by task rows alone, without code. A row contains the initial
+ * files, and the files or the answer expected at the end.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -62,8 +62,8 @@ const rowSchema = z.object({
 type Row = z.infer<typeof rowSchema>;
 
 /**
- * Environment of an MCP server. The reward is 1 if the files and the answer match the row,
- * otherwise 0.
+ * Environment on an MCP server that is defined by its task rows. The reward is 1 if the files and
+ * the answer match those in the row, otherwise 0.
  */
 export const mcp = mcpEnvironment<McpArgs>({
   name: 'mcp',
@@ -115,8 +115,8 @@ async function textOf(file: string): Promise<string | null> {
 }
 
 /**
- * Returns the path of a file in the folder.
- * @throws TaskError if the file is outside the folder
+ * Returns the path of a file in the episode's folder.
+ * @throws TaskError if the path leads out of the folder
  */
 function inside({ folder }: McpStart, name: string): string {
   const file = path.resolve(folder, name);

@@ -1,8 +1,8 @@
 /**
- * Location of an MCP server. The type has its own file, because the connection's types need the
- * optional SDK.
+ * Ways to reach an MCP server. They have their own file, because the types of the connection need
+ * the optional SDK.
  */
-/** A program that communicates over standard input and output, or a server with a URL. */
+/** An MCP server: a program that communicates over standard input and output, or a URL. */
 export type McpServer =
   | {
       readonly command: string;

@@ -1,4 +1,7 @@
-/** Accessibility tree of a page, as screen readers see it, in numbered lines. */
+/**
+ * Converts a page's accessibility tree, which describes the page for screen readers, to numbered
+ * lines.
+ */
 import { z } from 'zod';
 
 const value = z.object({ value: z.unknown().optional() });
@@ -19,11 +22,11 @@ export const treeSchema = z.object({ nodes: z.array(nodeSchema) });
 
 export interface NumberedTree {
   readonly text: string;
-  /** DOM node ids. Element n is at index n - 1. */
+  /** DOM node ids of the numbered elements. Element n is at index n - 1. */
   readonly elements: readonly number[];
 }
 
-/** Roles of elements that are not shown, because they carry no meaning by themselves. */
+/** Roles of elements that are not shown, because these elements carry no meaning by themselves. */
 const silentRoles: ReadonlySet<unknown> = new Set([
   'none',
   'generic',
@@ -32,7 +35,7 @@ const silentRoles: ReadonlySet<unknown> = new Set([
   'RootWebArea',
   'MenuListPopup',
 ]);
-/** States that are shown if they are true. */
+/** States of an element that are shown if they are true. */
 const shownStates = ['checked', 'selected', 'expanded', 'disabled', 'focused'];
 
 /**
@@ -64,8 +67,8 @@ const textOf = (held: AxNode['name']): string =>
   typeof held?.value === 'string' ? held.value.trim() : '';
 
 /**
- * Returns true if a node is shown. A text node is hidden if it repeats its parent's name, such as a
- * button's label.
+ * Returns true if a node is shown. A text node is hidden if it only repeats the name of the element
+ * that contains it, such as a button's label.
  */
 function isMeant({ role }: AxNode, name: string, said: string): boolean {
   if (role?.value === 'StaticText') return name !== '' && name !== said;

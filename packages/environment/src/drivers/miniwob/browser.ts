@@ -1,5 +1,6 @@
 /**
- * The browser that all episodes share. It is started on demand, and restarted after it has exited.
+ * The browser that all episodes share. It is started at the first use, and restarted if it has
+ * exited.
  */
 import { existsSync } from 'node:fs';
 import { ConfigError, describeError } from '@trinity-rft/core';

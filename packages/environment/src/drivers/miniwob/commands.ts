@@ -26,7 +26,7 @@ export function readCommand(text: string): Command | undefined {
   return { type, element: Number(element), text: unquoted(content?.trim() ?? '') };
 }
 
-/** Removes quotes and escapes from an argument: `"a \"b\""`, `'a'` or `a`. */
+/** Removes quotes and escapes from an argument, which has the form `"a \"b\""`, `'a'` or `a`. */
 function unquoted(text: string): string {
   const inner = /^(["'])(.*)\1$/s.exec(text)?.[2];
   return inner?.replaceAll(/\\(["'\\])/g, '$1') ?? text;

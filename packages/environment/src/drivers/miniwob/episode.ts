@@ -1,4 +1,4 @@
-/** Episode that plays one task on one page. */
+/** An episode that plays one task on one browser page. */
 import type { CDPSession, Page } from 'playwright-core';
 import { z } from 'zod';
 import type { Action, Episode, StepResult } from '../../seam/types.js';
@@ -6,7 +6,7 @@ import { broken } from '../../waiting/within.js';
 import { type NumberedTree, numberTree, treeSchema } from './accessibility.js';
 import { type Command, instructions, readCommand } from './commands.js';
 
-/** Calls `work` with a deadline. Errors contain `what`. */
+/** Calls `work` with a deadline. `what` names the work in error messages. */
 export type Within = <T>(what: string, work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
 export interface OpenPage {
@@ -16,8 +16,8 @@ export interface OpenPage {
 }
 
 /**
- * Elements hidden from the policy: the score, the clock, and the goal, which the prompt already
- * contains.
+ * CSS selector of elements that are hidden from the policy: the score, the clock, and the goal,
+ * which the prompt already contains.
  */
 const hidden = '#reward-display, #click-canvas, #query, #sync-task-cover';
 
@@ -79,7 +79,7 @@ async function readTree({ session }: OpenPage): Promise<NumberedTree> {
 
 /**
  * Parses an action.
- * @returns the command, or the reason why it is invalid, as the policy sees it
+ * @returns the command, or a message for the policy that says why the action is invalid
  */
 function toCommand(action: Action, { elements }: NumberedTree): Command | string {
   const command = action.type === 'text' ? readCommand(action.text) : undefined;
@@ -92,8 +92,7 @@ function toCommand(action: Action, { elements }: NumberedTree): Command | string
 
 /**
  * Executes a command on the page.
- * @returns the reason, as the policy sees it, if the command cannot be executed; otherwise
- * undefined
+ * @returns undefined, or a message for the policy that says why the command cannot be executed
  */
 async function act(
   open: OpenPage,
@@ -130,8 +129,8 @@ async function pressKey(page: Page, key: string): Promise<string | undefined> {
 const placeSchema = z.object({ x: z.number(), y: z.number() });
 
 /**
- * JavaScript function that scrolls an element or text into view and returns its centre, or null if
- * it is no longer on the page.
+ * JavaScript function that scrolls an element or text into view and returns the coordinates of its
+ * centre, or null if it is no longer on the page.
  */
 const locate = `function () {
   if (!this.isConnected) return null;
@@ -151,7 +150,7 @@ const choose = `function (text) {
   return true;
 }`;
 
-/** Calls a JavaScript function with the element as `this`. */
+/** Calls a JavaScript function on the page, with an element as `this`. */
 async function callOn(
   { session }: OpenPage,
   backendNodeId: number,
@@ -173,7 +172,7 @@ const verdictSchema = z.object({ isDone: z.boolean(), reward: z.number() });
 
 /**
  * Reads from the page whether the episode is over, and the raw reward. The page's default reward is
- * not used, because it decreases with the model's response time.
+ * not used, because it decreases with the time that the model takes.
  * @throws EnvironmentError if the reward is not a number
  */
 async function readVerdict({ page, task }: OpenPage): Promise<z.infer<typeof verdictSchema>> {

@@ -1,4 +1,4 @@
-/** Pages of MiniWoB++ in a browser: https://miniwob.farama.org */
+/** Environment of MiniWoB++ pages in a browser: https://miniwob.farama.org */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -15,7 +15,10 @@ import { type MiniwobArgs, miniwobArgs } from './args.js';
 import { browserOf } from './browser.js';
 import { miniwobEpisode, startTask, type Within } from './episode.js';
 
-/** Environment whose policy sees a page as numbered elements and refers to them by number. */
+/**
+ * Environment of web pages. The policy sees a page as numbered elements and refers to them by
+ * number.
+ */
 export const miniwob = defineEnvironment<MiniwobArgs>({
   name: 'miniwob',
   description: 'Web pages of MiniWoB++ in Chromium: click, fill, select, press.',
@@ -30,7 +33,7 @@ const rowKey = (row: Readonly<Record<string, unknown>>): string => JSON.stringif
 
 /**
  * Opens the environment.
- * @throws ConfigError if there is no page for the task
+ * @throws ConfigError if the task has no page
  */
 function openMiniwob(args: MiniwobArgs): Environment {
   pageOf(args, args.task);
@@ -86,7 +89,7 @@ function openMiniwob(args: MiniwobArgs): Environment {
   };
 }
 
-/** Executes `work`, and converts browser errors to EnvironmentErrors. */
+/** Calls `work`, and converts errors of the browser to EnvironmentErrors. */
 async function failing<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -26,7 +26,7 @@ const resetSchema = z.object({
   episode_id: z.string().nullish(),
   split: z.string().default('train'),
   index: z.int().min(0).nullish(),
-  /** A row that the client provides. */
+  /** Task row that the client provides. */
   task: z.record(z.string(), z.unknown()).optional(),
 });
 type Reset = z.infer<typeof resetSchema>;
@@ -73,7 +73,7 @@ export function createSession(
     return observed({ message: episode.observation, metadata }, null, false);
   }
 
-  /** Adds the grade to the last step's reward. */
+  /** Adds the grade of the episode to the reward of its last step. */
   async function graded(last: StepResult, { episode }: Current): Promise<StepResult> {
     const grade = last.done ? await episode.grade() : undefined;
     return grade === undefined ? last : { ...last, reward: (last.reward ?? 0) + grade };
@@ -107,14 +107,13 @@ export function createSession(
 interface Start {
   readonly row: RawTask;
   readonly seed: number;
-  /** Facts that tell the client which task was chosen. */
+  /** Data that tells the client which task was chosen. */
   readonly facts: Record<string, unknown>;
 }
 
 /**
- * Returns the row, seed and facts of a new episode. The row is the first of these that is
- * available: the request's `task`, the row at `index`, the row that `seed` selects, the next row of
- * the split.
+ * Chooses the task row and seed of a new episode. The row is the first of these that is available:
+ * the request's `task`, the row at `index`, the row that `seed` selects, the next row of the split.
  * @throws TaskError for an unknown split or index
  */
 function startOf({ task, split, index, seed, episode_id: id }: Reset, tasks: Tasks): Start {

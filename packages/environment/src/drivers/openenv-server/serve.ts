@@ -50,17 +50,20 @@ export interface EnvironmentServerOptions {
   readonly maxConcurrentEnvs?: number;
   /** Number of tasks in each split, for environments that generate tasks. @default 1000 */
   readonly tasks?: number;
-  /** Seed of the generated tasks. @default 0 */
+  /** Seed for task generation. @default 0 */
   readonly seed?: number;
   /**
    * Timeout of a reset or step in milliseconds, after which the episode fails.
    * @default 60_000
    */
   readonly timeoutMs?: number;
-  /** Name of the timeout in error messages. @default "timeoutMs of the server" */
+  /**
+   * Name of the setting that sets the timeout, used in error messages. @default "timeoutMs of the
+   * server"
+   */
   readonly limitName?: string;
   readonly limits?: Partial<HttpLimits>;
-  /** Receives log messages. @default no log */
+  /** Logger of the server. @default no log */
   readonly logger?: Logger;
 }
 
@@ -143,8 +146,8 @@ const needsKey = (host: string) =>
   );
 
 /**
- * Returns true if the first task's episode has tools, or if this is unknown because the environment
- * generates no tasks.
+ * Returns true if the episode of the first task has tools. Also returns true if the environment
+ * generates no tasks, because its episodes are then unknown.
  */
 async function episodesMayHaveTools(
   environment: Environment,
@@ -189,12 +192,12 @@ interface Sockets {
   close(): Promise<void>;
 }
 
-/** Queue of an open connection's messages. */
+/** Queue of messages that were received over a connection and not yet handled. */
 interface Waiting {
   last: Promise<void>;
   messages: number;
   bytes: number;
-  /** Resolves when the connection and its episode are closed. */
+  /** Promise that resolves when the connection and its episode are closed. */
   readonly ended: Promise<void>;
 }
 
@@ -252,8 +255,9 @@ function refuseSession(socket: WebSocket, active: number, most: number): void {
 }
 
 /**
- * Disconnects clients that do not answer pings, because they count towards the connection limit.
- * Returns a function that stops the pings.
+ * Sends pings to all clients and disconnects those that do not answer, because they count towards
+ * the connection limit.
+ * @returns a function that stops the pings
  */
 function pingAll(sockets: ReadonlyMap<WebSocket, unknown>): () => void {
   const silent = new WeakSet<WebSocket>();

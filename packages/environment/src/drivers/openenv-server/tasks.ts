@@ -12,8 +12,8 @@ export interface Tasks {
    */
   row(split: string, index: number): RawTask;
   /**
-   * Returns the row index for a reset that names none: the reset's seed or, without a seed, a
-   * running count, modulo the number of rows.
+   * Returns the index of a row for a reset without an index: the seed of the reset or, without a
+   * seed, a running count, modulo the number of rows.
    */
   place(split: string, seed: number | undefined): number;
 }

@@ -1,4 +1,4 @@
-/** Reads from `GET /schema` which actions a server accepts. */
+/** Determines from the server's `GET /schema` which actions it accepts. */
 import { ConfigError } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
@@ -9,7 +9,7 @@ import type { OpenenvArgs } from './args.js';
 export type ActionForm =
   | {
       readonly type: 'tools';
-      /** True if an action may also be a text in the field `message`. */
+      /** True if an action may also be text, which is sent in the field `message`. */
       readonly takesText: boolean;
     }
   | { readonly type: 'field'; readonly field: string; readonly valueType: string };
@@ -24,8 +24,9 @@ const schemaAnswer = z.object({
 
 /**
  * Reads the format of the server's actions.
- * @throws ConfigError if `action_field` names no field of the action, or if it is missing and the
- * action does not have exactly one field; EnvironmentError if the server gives no schema
+ * @throws ConfigError if `action_field` names no field of the action, or if `action_field` is not
+ * set and the action does not have exactly one field; EnvironmentError if the server provides no
+ * schema
  */
 export async function readActionForm(args: OpenenvArgs, patience: Patience): Promise<ActionForm> {
   const address = `${args.url.replace(/^ws/, 'http').replace(/\/+$/, '')}/schema`;

@@ -1,7 +1,7 @@
 /**
- * One connection to an OpenEnv server. Responses arrive in order and carry no id, so only one
- * request is sent at a time. A response without a pending request means that responses no longer
- * match requests.
+ * A connection to an OpenEnv server. Only one request is sent at a time, because responses carry no
+ * id and are matched to requests by their order. If a response arrives without a pending request,
+ * the order is lost and the connection cannot be used any more.
  */
 import type { EnvironmentError } from '@trinity-rft/core';
 import {
@@ -14,14 +14,15 @@ import {
 } from '../../waiting/within.js';
 import { type Answer, answerSchema } from './messages.js';
 
-/** Deadline of a request, and the phase of the episode to which the request belongs. */
+/** Deadline of a request, and the phase of the episode in which it is sent. */
 interface Asking extends Patience {
   readonly phase: Phase;
 }
 
 export interface Connection {
   /**
-   * Returns false if the connection failed or is closed, or a response arrived without a request.
+   * Returns false if the connection has failed or is closed, or if a response arrived without a
+   * pending request.
    */
   isUsable(): boolean;
   /**

@@ -1,6 +1,6 @@
 /**
- * Connections to one server. Their number is limited, and new episodes wait while the server has no
- * capacity.
+ * Connections to one server. Their number is limited. While the server is at capacity, new episodes
+ * wait.
  */
 import { systemClock } from '@trinity-rft/core';
 import type { EpisodeStart, Untimed } from '../../seam/types.js';
@@ -14,16 +14,16 @@ export interface Begun {
   readonly connection: Connection;
   readonly answer: Answer;
   /**
-   * Ends the episode. Keeps the connection for another episode if `isInStep` is true, which means
-   * that every request has its response.
+   * Ends the episode. `isInStep` is true if every request has received its response; the connection
+   * is then kept for another episode.
    */
   end(isInStep: boolean): void;
 }
 
 export interface Connections {
   /**
-   * Sends the first message of an episode. Only the wait for its response counts towards the
-   * episode's time limits, not the wait for a connection.
+   * Sends the first message of an episode. Waiting for the response counts towards the episode's
+   * time limits; waiting for a connection does not.
    * @throws EnvironmentError if no connection is available in time or the server fails, and
    * CancelledError on abort
    */
@@ -38,9 +38,9 @@ export interface Connections {
 export interface ConnectionsOptions {
   readonly address: Address;
   readonly limit: number;
-  /** Timeout of a response, in ms. */
+  /** Maximum wait for a response, in ms. */
   readonly timeoutMs: number;
-  /** Maximum wait for a connection that the server accepts, in ms. */
+  /** Maximum wait until the server accepts a connection, in ms. */
   readonly startMs: number;
 }
 
@@ -74,7 +74,9 @@ export function createConnections(options: ConnectionsOptions): Connections {
     return connection;
   };
 
-  /** Sends the first message of an episode. Returns undefined if the server has no capacity. */
+  /**
+   * Tries to send the first message of an episode. Returns undefined if the server is at capacity.
+   */
   async function attempt(message: { readonly type: string }, { untimed, patience }: Wait) {
     const connection = await untimed(() => some(patience));
     try {

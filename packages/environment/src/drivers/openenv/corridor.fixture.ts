@@ -1,12 +1,15 @@
 /**
- * Small worlds for the tests of drivers: a corridor to walk by text, a box with tools, and a graded
- * episode.
+ * Small environments for tests of the drivers: a corridor with text actions, a box with tools, and
+ * episodes with a grade.
  */
 import { defineEnvironment } from '../../seam/define.js';
 import type { Action, StepResult } from '../../seam/types.js';
 import { nativeEnvironment } from '../../native/native-environment.js';
 
-/** Corridor to walk `length` steps to the right; a step to the left falls into a hole. */
+/**
+ * Corridor in which the policy must walk `length` steps to the right. A step to the left ends in a
+ * hole.
+ */
 export const corridor = defineEnvironment({
   name: 'corridor',
   description: 'Walk to the right end.',
@@ -34,7 +37,10 @@ function walk(length: number) {
   };
 }
 
-/** A box whose lock opens with the number in it. */
+/**
+ * Box with a number in it, played with tools: `look` returns the number, and `say` with a number
+ * ends the episode.
+ */
 export const box = defineEnvironment({
   name: 'box',
   description: 'Look into the box, then say its number.',
@@ -42,7 +48,7 @@ export const box = defineEnvironment({
   tasks: ({ count }) => Array.from({ length: count }, (_, number) => ({ number })),
 });
 
-/** A question to be answered by text, and a tool that returns the answer. */
+/** Question that the policy answers with a text action. A tool returns the answer. */
 export const quiz = defineEnvironment({
   name: 'quiz',
   description: 'Look, then answer.',
@@ -59,8 +65,8 @@ export const quiz = defineEnvironment({
 });
 
 /**
- * Environment with episodes of `steps` steps. The last step has the result `end`, and the others
- * have reward 0.
+ * Creates an environment with graded episodes of `steps` steps. The last step has the result `end`;
+ * all others have reward 0.
  */
 export const graded = (end: Partial<StepResult>, steps: number, grade: () => number = () => 0.25) =>
   defineEnvironment({
@@ -81,7 +87,7 @@ export const graded = (end: Partial<StepResult>, steps: number, grade: () => num
     tasks: ({ count }) => Array.from({ length: count }, () => ({})),
   });
 
-/** Episodes whose steps have these results. */
+/** Creates an environment whose steps return the given results. */
 export const script = (results: readonly StepResult[]) =>
   defineEnvironment({
     name: 'script',

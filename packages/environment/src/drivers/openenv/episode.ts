@@ -1,4 +1,4 @@
-/** One episode over a connection. */
+/** An episode that is played over a connection to an OpenEnv server. */
 import type { ToolDefinition } from '@trinity-rft/core';
 import type { Action, Episode, StepResult, ToolAction } from '../../seam/types.js';
 import { broken, shorten } from '../../waiting/within.js';
@@ -30,7 +30,7 @@ export function openenvEpisode(options: EpisodeOptions): Episode {
 
   /**
    * Checks that responses still match requests. After a missing or extra response, every later
-   * response would belong to another request.
+   * response would be taken for that of another request.
    */
   async function checkOrder(signal: AbortSignal): Promise<void> {
     const { type } = await ask({ type: 'state' }, signal);
@@ -99,8 +99,8 @@ function fieldValue(text: string, type: string): string | number | undefined {
 }
 
 /**
- * Returns the result of a step. The responses to text actions and to tool calls have different
- * fields.
+ * Converts a response to the result of a step. Responses to text actions and to tool calls have
+ * different fields.
  */
 function resultOf(data: ObservationData, args: OpenenvArgs, type: Action['type']): StepResult {
   const { observation, reward, done } = data;
@@ -118,7 +118,7 @@ function resultOf(data: ObservationData, args: OpenenvArgs, type: Action['type']
   return { observation: text, reward, done, refused, truncated };
 }
 
-/** Returns the flags that `serveEnvironment` puts into the metadata. */
+/** Returns the flags `refused` and `truncated`, which `serveEnvironment` adds to the metadata. */
 function flagsOf({ metadata }: ObservationData['observation']) {
   const { refused, truncated } = (metadata ?? {}) as Readonly<Record<string, unknown>>;
   return { refused: refused === true, truncated: truncated === true };
@@ -140,8 +140,8 @@ function toolError(
 }
 
 /**
- * Returns a refusal that tells the policy why the value in its action is invalid.
- * @throws EnvironmentError for problems that are not the policy's fault, such as a missing field
+ * Returns a refused step that tells the policy why a value in its action is invalid.
+ * @throws EnvironmentError for problems that the policy did not cause, such as a missing field
  */
 function refusalOf(problem: ProblemData, url: string, request: string): StepResult {
   const { code, errors } = problem;

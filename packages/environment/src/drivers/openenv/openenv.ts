@@ -1,4 +1,4 @@
-/** Environments of an OpenEnv server: https://github.com/meta-pytorch/OpenEnv */
+/** Environments on an OpenEnv server: https://github.com/meta-pytorch/OpenEnv */
 import { type RawTask, type ToolDefinition, TaskError } from '@trinity-rft/core';
 import { knowSecretHeaders } from '@trinity-rft/core/support';
 import { z } from 'zod';
@@ -16,7 +16,10 @@ import { openenvEpisode, serverError } from './episode.js';
 import { type ObservationData, toolSchema } from './messages.js';
 import { renderObservation, toolDefinition } from './rendering.js';
 
-/** Plays any environment of an OpenEnv server over WebSocket, with text actions or tool calls. */
+/**
+ * Environment that plays any environment of an OpenEnv server over WebSocket, with text actions or
+ * tool calls.
+ */
 export const openenv = defineEnvironment<OpenenvArgs>({
   name: 'openenv',
   description: 'Environments of an OpenEnv server, which environment_args.url names.',
@@ -86,19 +89,19 @@ function readRow(row: RawTask): z.infer<typeof rowSchema> {
   );
 }
 
-/** Returns the data of a reset request, which is equal for all rollouts of a task. */
+/** Returns the data of a reset request. It is the same for all rollouts of a task. */
 function resetData({ row, seed }: EpisodeStart, args: OpenenvArgs): Record<string, unknown> {
   const { reset, split, index } = readRow(row);
   return { seed, split, index, ...args.reset, ...reset };
 }
 
-/** Returns the row's prompt, followed by the observation. */
+/** Returns the first text for the policy: the row's prompt, followed by the observation. */
 function promptOf(row: RawTask, observation: string): string {
   const { prompt } = readRow(row);
   return [prompt, observation].filter((text) => text !== undefined && text !== '').join('\n\n');
 }
 
-/** Returns the instructions that `serveEnvironment` puts into the metadata. */
+/** Returns the instructions that `serveEnvironment` adds to the metadata. */
 function instructionsOf({ metadata }: ObservationData['observation']): string | undefined {
   const { instructions } = (metadata ?? {}) as Readonly<Record<string, unknown>>;
   return typeof instructions === 'string' ? instructions : undefined;
@@ -107,7 +110,7 @@ function instructionsOf({ metadata }: ObservationData['observation']): string | 
 /**
  * Returns the first observation of an episode.
  * @throws EnvironmentError if the response to the reset is not an observation, or the episode is
- * over
+ * already over
  */
 function firstObservation(url: string, { answer }: Begun): ObservationData {
   if (answer.type === 'error') throw serverError(url, 'reset', answer.data);

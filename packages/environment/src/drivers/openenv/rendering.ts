@@ -1,14 +1,20 @@
-/** Renders observations as text for the policy, and tools as tool definitions for the model. */
+/**
+ * Converts observations to text for the policy, and the server's tools to tool definitions for the
+ * model.
+ */
 import type { ToolDefinition } from '@trinity-rft/core';
 import type { z } from 'zod';
 import type { ObservationData, toolSchema } from './messages.js';
 
 type Observation = ObservationData['observation'];
 
-/** Fields that the policy does not see by default. */
+/** Fields of an observation that the policy does not see by default. */
 const hidden: ReadonlySet<string> = new Set(['metadata', 'reward', 'done']);
 
-/** Renders a single field as its value, and several fields as `name: value`. */
+/**
+ * Converts the fields of an observation to text: only the value if there is a single field,
+ * otherwise lines of the form `name: value`.
+ */
 export function renderObservation(
   observation: Observation,
   fields: readonly string[] | undefined,
@@ -31,7 +37,7 @@ interface ToolResult {
   readonly is_error?: unknown;
 }
 
-/** Returns the text of a tool result or, without text, its data. */
+/** Returns the text of a tool result. If it contains no text, returns its data. */
 export function renderResult(result: unknown): string {
   if (typeof result !== 'object' || result === null) return renderValue(result ?? '');
   const { content, data } = result as ToolResult;

@@ -1,4 +1,7 @@
-/** A process with which JSON messages are exchanged, one per line and one at a time. */
+/**
+ * A child process that exchanges JSON messages with this process. Each message is a line. Only one
+ * call is in progress at a time.
+ */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { ConfigError, describeError, type TrinityError } from '@trinity-rft/core';
@@ -13,13 +16,14 @@ export interface BridgeOptions {
 }
 
 export interface Bridge {
-  /** Number of calls in progress or waiting. */
+  /** Number of calls that are in progress or waiting. */
   readonly load: number;
   /** Returns the error that ended the process, or undefined while the process is alive. */
   failure(): TrinityError | undefined;
   /**
    * Calls a method of the process and returns the result. Calls cannot be aborted, because other
-   * episodes share the process. The wait for earlier calls is `untimed`.
+   * episodes share the process. Waiting for earlier calls does not count towards the time limits of
+   * the episode.
    * @throws ConfigError if the program or a module is missing; EnvironmentError for other failures.
    * A timeout, or a response that is malformed or out of order, also ends the process.
    */
@@ -121,8 +125,8 @@ const said = (lastWords: string): string =>
   lastWords.trim() === '' ? '' : ` It wrote last: ${lastWords.trim()}`;
 
 /**
- * Creates the error for a process that could not be started. A missing program is a ConfigError,
- * because retries would fail in the same way.
+ * Creates the error for a process that could not be started. If the program is missing, it is a
+ * ConfigError, because retries would fail in the same way.
  */
 function notStarted(name: string, cause: NodeJS.ErrnoException): TrinityError {
   const code = 'ENVIRONMENT_START_FAILED';

@@ -1,10 +1,13 @@
-/** The processes of an environment. Each is started on demand, and restarted after it has ended. */
+/**
+ * The processes that host the episodes of an environment. Each is started at its first use, and
+ * restarted after it has ended.
+ */
 import { InvariantError } from '@trinity-rft/core';
 import { startBridge, type Bridge, type BridgeOptions } from './bridge.js';
 
 export interface Bridges {
   /**
-   * Returns the process with the fewest calls, and starts it if necessary.
+   * Returns the least busy process, and starts it if necessary.
    * @throws EnvironmentError if the process cannot be started
    */
   some(): Promise<Bridge>;
@@ -14,7 +17,7 @@ export interface Bridges {
 export interface BridgesOptions {
   readonly program: BridgeOptions;
   readonly processes: number;
-  /** Parameters of the call `make`, the first call to each process. */
+  /** Parameters of `make`, the first call to each process. */
   readonly params: object;
   readonly startMs: number;
 }

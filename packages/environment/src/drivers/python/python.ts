@@ -14,8 +14,8 @@ import type { Bridge, BridgeOptions } from './bridge.js';
 import { createBridges } from './bridges.js';
 
 /**
- * Plays Python environments: Gymnasium, TextArena, Reasoning Gym, TextWorld, ScienceWorld, and
- * custom ones.
+ * Environment that plays Python environments: Gymnasium, TextArena, Reasoning Gym, TextWorld,
+ * ScienceWorld, and custom ones.
  */
 export const python = defineEnvironment<PythonArgs>({
   name: 'python',
@@ -29,12 +29,15 @@ export const python = defineEnvironment<PythonArgs>({
   tasks: (range) => rowsOfSplit(range, (seed) => ({ seed }), JSON.stringify),
 });
 
-/** Returns the module that a kind needs. Built-in kinds are named after their module. */
+/**
+ * Returns the Python module that provides environments of a kind. Built-in kinds have the name of
+ * their module.
+ */
 const moduleOf = (kind: string): string => kind.split(':')[0] ?? kind;
 
 /**
- * Returns the path of the Python script that hosts environments, in a folder next to `src` and
- * `dist`.
+ * Returns the path of the Python script that hosts environments. The script is in a folder next to
+ * `src` and `dist`.
  */
 export function script(): string {
   const manifest = createRequire(import.meta.url).resolve('@trinity-rft/environment/package.json');
@@ -86,7 +89,7 @@ export async function openBridged(
 
 /**
  * Returns the seed of an episode: the row's `seed`, which generated rows have, otherwise the seed
- * of the task.
+ * of the start.
  */
 function seedOf({ row, seed }: EpisodeStart): number {
   const own = row['seed'];
@@ -119,7 +122,7 @@ function readAs<T>(schema: z.ZodType<T>, answer: unknown, kind: string, method: 
   );
 }
 
-/** An episode and the process that hosts it. */
+/** An episode in a Python process. */
 interface Session {
   readonly bridge: Bridge;
   readonly episode: string;
@@ -156,7 +159,7 @@ function bridgedEpisode(
 }
 
 /**
- * Frees the episode in the process. Ignores errors, because a process that has ended hosts no
+ * Tells the process to free an episode. Ignores errors, because a process that has ended hosts no
  * episodes.
  */
 function forget(session: Session): void {

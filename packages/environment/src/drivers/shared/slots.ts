@@ -1,4 +1,4 @@
-/** Limits the number of concurrent users of a resource. */
+/** Limits how many episodes use a resource at the same time. */
 import type { EnvironmentError } from '@trinity-rft/core';
 import type { EpisodeStart } from '../../seam/types.js';
 import { type Patience, within } from '../../waiting/within.js';
@@ -7,6 +7,7 @@ import { untimedOf } from '../../waiting/deadline-clock.js';
 export interface Slots {
   /**
    * Waits for a free slot. The wait does not count towards the time limits of the episode.
+   * @param late creates the error for the timeout
    * @returns a function that frees the slot
    * @throws the error of `late` on timeout, and CancelledError on abort
    */

@@ -1,23 +1,25 @@
 /**
- * Checks that all rollouts of a task start from the same state, because their rewards are compared.
+ * Checks that all rollouts of a task start from the same state. Otherwise, their rewards could not
+ * be compared.
  */
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { EpisodeStart } from '../../seam/types.js';
 import { broken } from '../../waiting/within.js';
 
-/** Schema of the driver argument that turns the check off. */
+/** Schema of the argument that turns the check off. */
 export const checkStarts = z
   .boolean()
   .default(true)
   .describe('Equal tasks and seeds must give equal first observations.');
 
-/** Maximum number of remembered starts. The oldest starts are forgotten. */
+/** Maximum number of starts that are remembered. The oldest are forgotten first. */
 const remembered = 10_000;
 
 /**
- * Creates a check of the starts of episodes.
- * @returns a function that throws if an earlier, equal start gave a different first observation
+ * Creates the check.
+ * @returns a function that throws if an earlier episode with an equal start had a different first
+ * observation
  */
 export function createStartCheck(
   who: string,

@@ -18,12 +18,15 @@ const downloadMs = 600_000;
 
 const files = ['adapter_config.json', 'adapter_model.safetensors'];
 
-/** Matches archive entries by base name, because SkyRL's archives prefix file names with `/`. */
+/**
+ * Returns true for the adapter files in an archive. Compares base names, because SkyRL's archives
+ * prefix file names with `/`.
+ */
 const isWanted = (entry: string): boolean => files.includes(path.posix.basename(entry));
 
 /**
- * Saves a model's adapter, downloads it into `directory` as {@link fetchAdapter} does, and deletes
- * the server's copy.
+ * Saves a model's adapter on the server, downloads it into `directory` like {@link fetchAdapter},
+ * and then deletes the server's copy.
  */
 export async function takeAdapter(
   options: RemoveOptions,
@@ -74,8 +77,8 @@ export async function fetchAdapter(
 }
 
 /**
- * Copies the adapter from a local folder, because TuFT redirects to a `file:` URL instead of an
- * archive.
+ * Copies the adapter from a local folder. TuFT has no archives and redirects to a `file:` URL of
+ * such a folder instead.
  */
 async function copyAdapter(folder: string, directory: string): Promise<void> {
   const from = path.join(folder, 'adapter');
@@ -92,8 +95,8 @@ async function copyAdapter(folder: string, directory: string): Promise<void> {
 }
 
 /**
- * Requests an archive and follows redirects.
- * @returns the bytes of the archive, or the folder that a `file:` URL names
+ * Requests an adapter archive and follows redirects.
+ * @returns the bytes of the archive, or the folder to which a `file:` URL redirects
  */
 async function download(connection: Connection, first: string): Promise<Uint8Array | string> {
   let address = first;
@@ -118,8 +121,8 @@ async function download(connection: Connection, first: string): Promise<Uint8Arr
 const loose = z.looseObject({ target_modules: z.unknown().optional() });
 
 /**
- * Fills in `target_modules` from the tensor names. SkyRL omits this key, and PEFT would then infer
- * the modules from the model type.
+ * Sets `target_modules` in the adapter's configuration, using the tensor names, if the key is
+ * missing. SkyRL omits the key, and PEFT would then infer the modules from the model type.
  */
 async function nameModules(directory: string, tensors: Tensors): Promise<void> {
   const file = path.join(directory, 'adapter_config.json');
@@ -135,7 +138,10 @@ export type Tensors = ReadonlyMap<string, Float32Array>;
 
 export interface Adapter {
   readonly tensors: Tensors;
-  /** Smallest number of columns of a `lora_B` matrix. Undefined if the file has no such matrix. */
+  /**
+   * LoRA rank: the smallest number of columns of any `lora_B` matrix. Undefined if the file has no
+   * such matrix.
+   */
   readonly rank: number | undefined;
 }
 
@@ -184,11 +190,16 @@ const decoders: Readonly<Record<string, (bytes: ArrayBufferLike) => Float32Array
   F16: (bytes) => Float32Array.from(new Uint16Array(bytes), numberOfHalf),
 };
 
-/** Returns the values of a tensor, or an empty array for a type that is not in `decoders`. */
+/**
+ * Decodes the values of a tensor. Returns an empty array if `decoders` has no entry for its data
+ * type.
+ */
 function numbersOf(bytes: Buffer, dtype: string): Float32Array {
   const { length, buffer, byteOffset } = bytes;
   return decoders[dtype]?.(buffer.slice(byteOffset, byteOffset + length)) ?? new Float32Array();
 }
 
-/** Folder of the adapter in a checkpoint. The embedded engine uses the same name. */
+/**
+ * Returns the folder of the adapter in a checkpoint. The embedded engine uses the same folder name.
+ */
 export const adapterFolder = (checkpoint: string): string => path.join(checkpoint, 'lora_adapter');

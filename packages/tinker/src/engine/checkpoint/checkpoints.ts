@@ -1,6 +1,6 @@
 /**
- * Saves and loads checkpoints. A checkpoint consists of weights saved on the server, a folder that
- * describes the weights, and the downloaded adapter.
+ * Saves and loads checkpoints. A checkpoint consists of weights saved on the server, and of a local
+ * folder with the server's paths of these weights and the downloaded adapter.
  */
 import { CheckpointError, describeError, EngineError } from '@trinity-rft/core';
 import type { Connection } from '../http/connection.js';
@@ -44,7 +44,6 @@ export function createCheckpoints(options: CheckpointOptions): CheckpointCalls {
 
 interface Target {
   readonly directory: string;
-  /** Name of the saved weights on the server. */
   readonly name: string;
 }
 
@@ -76,7 +75,8 @@ async function save(
 }
 
 /**
- * Saves and downloads only the adapter, for samplers outside the server. Deletes the server's copy.
+ * Saves only the adapter, downloads it for samplers that run elsewhere, and deletes the server's
+ * copy.
  */
 async function deliver(
   { trained: { model }, connection, context: { logger } }: CheckpointOptions,
@@ -105,8 +105,8 @@ async function discard(
 }
 
 /**
- * Downloads the adapter. If the server offers no archives, only logs a warning, because its
- * checkpoints can be loaded without the download.
+ * Downloads the adapter into the checkpoint. If the server offers no adapter archives, only logs a
+ * warning, because the checkpoint can still be loaded from the server.
  */
 async function bringAdapterHome(
   { connection, context: { logger } }: CheckpointOptions,
@@ -122,8 +122,9 @@ async function bringAdapterHome(
 }
 
 /**
- * Loads a checkpoint's weights into a new model, because the server accepts a load only as the
- * first request of a model. Unloads the old model, unless that would delete its saved weights.
+ * Loads a checkpoint's weights into a new model that replaces the current one, because the server
+ * accepts a load only as the first request of a model. Unloads the current model, unless the server
+ * would then delete its saved weights.
  */
 async function load(options: CheckpointOptions, directory: string): Promise<void> {
   const { context, model, trained, forgets } = options;

@@ -1,6 +1,7 @@
 /**
- * Matches files that describe a model, such as its configuration, tokenizer and chat template, but
- * neither weights nor files of training checkpoints.
+ * Copies the files that describe a model into checkpoints, such as its configuration, tokenizer and
+ * chat template, and reads the model's sizes. Weights and files of training checkpoints are not
+ * copied.
  */
 import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -33,7 +34,7 @@ export interface ModelSizes {
 }
 
 /**
- * Reads the sizes of a model from its config.json.
+ * Reads the vocabulary size and the maximum context length of a model from its config.json.
  * @throws CheckpointError if the folder has no usable config.json
  */
 export async function readModelSizes(directory: string): Promise<ModelSizes> {

@@ -1,6 +1,6 @@
 /**
- * A checkpoint folder's `tinker.json`, which contains the Tinker paths of the weights on the
- * server.
+ * Reads and writes `tinker.json` in checkpoint folders, which contains the Tinker paths of the
+ * weights on the server.
  */
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
@@ -14,13 +14,13 @@ const schema = z.object({
   version: z.literal(1),
   base_model: z.string(),
   lora_rank: z.number().int(),
-  /** Tinker path of the weights and the optimizer's moments. */
+  /** Tinker path of the weights and the optimizer moments. */
   weights: z.string().startsWith('tinker://'),
-  /** Tinker path of the adapter, for samplers. */
+  /** Tinker path of the adapter, which samplers load. */
   sampler: z.string().startsWith('tinker://'),
-  /** Number of updates so far. */
+  /** Number of optimizer steps so far. */
   step: z.number().int().min(0),
-  /** True if the optimizer's moments are loaded with the weights. */
+  /** True if loading the checkpoint restores the optimizer moments. */
   optimizer: z.boolean(),
 });
 

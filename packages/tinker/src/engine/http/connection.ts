@@ -1,6 +1,6 @@
 /**
- * Sends requests to the server. Each request has a deadline, and is retried while the server is
- * busy or down. Every other error status rejects with an EngineError.
+ * Sends requests to the server. Each request has a deadline and is retried while the server is busy
+ * or down. Any other error status is not retried and rejects with an EngineError.
  */
 import {
   describeError,
@@ -20,15 +20,15 @@ export interface ConnectionOptions {
   /** API key, sent as `x-api-key`. */
   readonly apiKey: string | undefined;
   /**
-   * Time in ms for which requests are retried while the server is down or busy. Then the training
-   * run fails.
+   * Maximum time for which a request is retried while the server is down or busy, in ms. When it
+   * has passed, the training run fails.
    */
   readonly patienceMs: number;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
-  /** Aborts every request. */
+  /** Signal that aborts every request. @default no signal */
   readonly signal?: AbortSignal;
-  /** Stops retries: a request that fails after this is not repeated. */
+  /** Signal that ends retries. Requests that fail after it aborts are not repeated. */
   readonly stop?: AbortSignal;
 }
 
@@ -38,32 +38,35 @@ export interface Request {
   readonly path: string;
   readonly body?: string | Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Purpose of the request for errors, such as "save the weights". */
+  /** Purpose of the request, used in error messages, such as "save the weights". */
   readonly what: string;
-  /** Kind of request, which determines the reaction to an error status. @default "submit" */
+  /** Kind of request. It determines how the client reacts to an error status. @default "submit" */
   readonly place?: ErrorPlace;
   /**
-   * Condition for retries after a connection error. `always` is for requests that the server
-   * recognises when repeated, or that are safe to execute twice. `unsent` repeats a request only if it
-   * did not reach the server; otherwise the training run continues from its last checkpoint.
+   * Condition for retrying after a connection error. With `always`, the request is always retried,
+   * because the server recognises repeated requests or because executing it twice is harmless. With
+   * `unsent`, it is retried only if it did not reach the server; otherwise it fails, and the
+   * training run continues from its last checkpoint.
    * @default "always"
    */
   readonly repeat?: 'always' | 'unsent';
-  /** Time for which the request is retried, in ms. @default `patienceMs` of the connection */
+  /**
+   * Maximum time for which the request is retried, in ms. @default `patienceMs` of the connection
+   */
   readonly patienceMs?: number;
   /** Timeout of one attempt, in ms. @default 60 s */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
   /**
-   * Called before each attempt, repeated ones included. If it rejects, the request is not sent, and
-   * rejects as well.
+   * Called before each attempt, including retries. If it rejects, the request is not sent and
+   * rejects with the same error.
    */
   readonly before?: () => Promise<void>;
-  /** The wait that this request is part of. @default a wait for this request alone */
+  /** Wait that this request shares with other requests. @default a wait for this request alone */
   readonly wait?: ServerWait;
 }
 
-/** A wait for the server, logged if it takes long. */
+/** A wait for the server by one or more requests. It is logged if it takes long. */
 interface ServerWait {
   /** Reason for the retry in progress; undefined while the server is working on the request. */
   problem: EngineError | undefined;
@@ -79,17 +82,17 @@ export interface Answer {
 
 export interface Connection {
   /**
-   * Sends a request. Returns the response if its status is success or redirect, or `undefined` if a
-   * future is not ready.
+   * Sends a request. Returns the response if its status is a success or a redirect. Returns
+   * undefined if the server responds that the requested result is not ready.
    * @throws EngineError if the server rejects the request or stays unreachable, and CancelledError
    * on abort
    */
   send(request: Request): Promise<Answer | undefined>;
-  /** Begins a wait that several requests with the same purpose share. */
+  /** Starts a wait shared by several requests that serve the same purpose. */
   beginWait(what: string): ServerWait;
   /** Number of failed attempts of all requests so far. */
   failures(): number;
-  /** Returns and resets the numbers of requests and retries since the last call. */
+  /** Returns the numbers of requests and retries since the last call, and resets both counters. */
   takeCounts(): { readonly requests: number; readonly retries: number };
 }
 
@@ -171,7 +174,7 @@ async function pause(
   }
 }
 
-/** A request that the caller or the closing of the engine can abort. */
+/** A request with a signal that aborts when the caller aborts or the engine is closed. */
 type StoppableRequest = Request & { readonly signal: AbortSignal };
 
 type Outcome =

@@ -1,5 +1,6 @@
 /**
- * Errors for a server that rejects a request or cannot be reached. They never contain the API key.
+ * Creates errors for requests that the server rejects or does not answer. The errors never contain
+ * the API key.
  */
 import { EngineError } from '@trinity-rft/core';
 import { serverRestartedKey } from '@trinity-rft/core/engine';
@@ -51,7 +52,7 @@ export function answerError({
   );
 }
 
-/** Creates the error for work that the server accepted and that failed later. */
+/** Creates the error for work that failed after the server had accepted it. */
 export function failedError(what: string, { error, category }: FailedResult): EngineError {
   const reason = `The Tinker server could not ${what}: ${error.replace(/\.$/, '')}.`;
   if (isDiskFull(error)) return new EngineError(`${reason} ${advice.full}.`, { code: codes.full });
@@ -60,8 +61,8 @@ export function failedError(what: string, { error, category }: FailedResult): En
 }
 
 /**
- * Creates an error for a request that the server may or may not have executed. The server may have
- * been restarted, with older weights, so the training run continues from its last checkpoint.
+ * Creates the error for a request when it is unknown whether the server executed it. The server may
+ * have been restarted with older weights, so the training run continues from its last checkpoint.
  */
 export const unanswered = (
   { baseUrl }: { readonly baseUrl: string },
@@ -74,8 +75,8 @@ export const unanswered = (
   );
 
 /**
- * Creates an error that ends the training run. A restarted training run continues from its last
- * checkpoint.
+ * Creates the error for a server that stays unreachable. It ends the training run, which can be
+ * restarted from its last checkpoint.
  */
 export const unreachable = (
   { baseUrl, patienceMs }: { readonly baseUrl: string; readonly patienceMs: number },

@@ -1,4 +1,4 @@
-/** Chooses which of the server's models is trained. */
+/** Chooses the model to train from the models that the server offers. */
 import { type Logger, EngineError } from '@trinity-rft/core';
 import { capabilitiesAnswer, paths } from '../../protocol/index.js';
 import type { Calls } from './calls.js';
@@ -11,20 +11,20 @@ export interface BaseModel {
   readonly samples: boolean;
 }
 
-/** Names of the model to train. The first one that is set is used. */
+/** Candidate names of the model to train. The first one that is defined is used. */
 export interface WantedModel {
-  /** Name in the record of the checkpoint that training starts from. */
+  /** Name stored in the checkpoint that training starts from. */
   readonly recorded: string | undefined;
-  /** Name from the user's configuration. */
+  /** Name in the user's configuration. */
   readonly set: string | undefined;
-  /** The model's id on the Hugging Face Hub, which a server may use as its name. */
+  /** The model's id on the Hugging Face Hub. Servers may use it as the model's name. */
   readonly hubId: string | undefined;
 }
 
 /**
- * Returns the wanted model. If the server has a single model, that model is used even if its name
- * differs from `hubId`, because SkyRL names models by a local path. The vocabulary is checked
- * later.
+ * Returns the model to train. If the server offers a single model, and the wanted name comes only
+ * from `hubId`, that model is used whatever its name, because SkyRL names models by a local path.
+ * Its vocabulary is checked later.
  * @throws EngineError if no model fits; the message lists the server's models
  */
 export async function chooseBaseModel(

@@ -1,4 +1,4 @@
-/** The verbs of the protocol as functions, which send requests and wait for results. */
+/** Functions for the requests of the protocol. They send a request and wait for its result. */
 import { EngineError, type Clock } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 import {
@@ -20,20 +20,26 @@ export type CallOptions = Pick<
 >;
 
 export interface Calls extends Pick<Connection, 'failures'> {
-  /** Sends a request whose response contains the result. */
+  /** Sends a request whose response directly contains the result. */
   ask<V extends JsonVerb, T>(
     verb: V,
     body: JsonRequest<V>,
     schema: ZodType<T>,
     options: CallOptions,
   ): Promise<T>;
-  /** Submits a request that the server executes later. @returns the id of the future */
+  /**
+   * Submits a request that the server executes later.
+   * @returns the request id, with which the result can be fetched
+   */
   submit<V extends JsonVerb>(verb: V, body: JsonRequest<V>, options: CallOptions): Promise<string>;
-  /** Sends a forward or forward-backward pass. @returns the id of its future */
+  /**
+   * Submits a forward or forward-backward pass.
+   * @returns the request id, with which the result can be fetched
+   */
   submitPass(body: Uint8Array, options: CallOptions): Promise<string>;
-  /** Waits for the result of a future, as JSON. */
+  /** Waits for the result of a submitted request, as JSON. */
   result<T>(requestId: string, schema: ZodType<T>, options: CallOptions): Promise<T>;
-  /** Waits for the result of a future, as protobuf bytes. */
+  /** Waits for the result of a submitted request, as protobuf bytes. */
   bytes(requestId: string, options: CallOptions): Promise<Uint8Array>;
   get<T>(path: string, schema: ZodType<T>, options: CallOptions): Promise<T>;
 }
@@ -41,17 +47,17 @@ export interface Calls extends Pick<Connection, 'failures'> {
 export interface CallsOptions {
   readonly connection: Connection;
   readonly clock: Clock;
-  /** Maximum wait for one result, in ms. */
+  /** Maximum wait for the result of one request, in ms. */
   readonly resultMs: number;
 }
 
 const json = { 'content-type': 'application/json', accept: 'application/json' };
 /**
- * Timeout of one poll, in ms. Servers hold a poll open for minutes. A shorter timeout detects a
- * dead connection sooner.
+ * Timeout of one poll, in ms. Servers may hold a poll open for minutes, but a shorter timeout
+ * detects a dead connection sooner.
  */
 const pollMs = 45_000;
-/** Maximum interval between polls if the server does not hold polls open, in ms. */
+/** Maximum interval between two polls, in ms, if the server responds to polls immediately. */
 const longestPaceMs = 250;
 
 export function createCalls({ connection, clock, resultMs }: CallsOptions): Calls {
@@ -130,13 +136,13 @@ export function createCalls({ connection, clock, resultMs }: CallsOptions): Call
   };
 }
 
-/** Unwraps a response. Only a poll may have none. */
+/** Returns the response. Only a poll may have no response; for other requests, this is an error. */
 function present(answer: Answer | undefined, { what }: CallOptions): Answer {
   if (answer !== undefined) return answer;
   throw unreadable(what, 'nothing');
 }
 
-/** Returns true if the work is not done yet, which hosted servers report with a success status. */
+/** Returns true if the result is not ready. Hosted servers report this with a success status. */
 function isPending(answer: Answer, { what }: CallOptions): boolean {
   if (!answer.contentType.startsWith('application/json')) return false;
   const body = jsonOf(answer, what);

@@ -1,4 +1,4 @@
-/** A model on the server, which is an adapter over the base model, with its optimizer. */
+/** A model in training on the server: an adapter over the base model, and its optimizer. */
 import { EngineError, type Clock, type Logger } from '@trinity-rft/core';
 import {
   decodeForwardBackwardResult,
@@ -22,22 +22,33 @@ export type AdamParams = Required<NonNullable<JsonRequest<'optim_step'>['adam_pa
 export type Pass = Pick<ForwardBackwardRequest, 'data' | 'lossFn' | 'lossConfig' | 'forwardOnly'>;
 
 /**
- * A model on the server. Requests are sent in the order of the calls. Results are awaited
- * concurrently.
+ * A model in training on the server. Requests are sent in the order of the calls, without waiting
+ * for earlier results.
  */
 export interface RemoteModel {
   readonly id: string;
-  /** True if weights were saved, which some servers delete when the model is unloaded. */
+  /**
+   * True if weights of this model were saved. Some servers delete them when the model is unloaded.
+   */
   readonly hasSaved: boolean;
   pass(pass: Pass): Promise<ForwardBackwardResult>;
   step(adam: AdamParams): Promise<Readonly<Record<string, number>>>;
-  /** Saves weights and optimizer moments. @returns their path */
+  /**
+   * Saves weights and optimizer moments on the server.
+   * @returns the Tinker path of both
+   */
   saveWeights(name: string): Promise<string>;
-  /** Saves the adapter under a name. @returns the path for samplers */
+  /**
+   * Saves the adapter on the server.
+   * @returns its Tinker path, which samplers load
+   */
   saveAdapter(name: string): Promise<string>;
   /** Makes the current weights available for sampling. @returns the id of the sampling session */
   saveForSampling(): Promise<string>;
-  /** Loads saved weights. Allowed only as the first request of a model. */
+  /**
+   * Loads saved weights, with the optimizer moments if `optimizer` is true. Must be the first
+   * request of the model.
+   */
   load(path: string, optimizer: boolean): Promise<void>;
   unload(): Promise<void>;
 }
@@ -57,7 +68,7 @@ export interface ModelContext {
    * slots for minutes.
    */
   readonly placeMs: number;
-  /** Ends the wait for a free slot. @default no signal */
+  /** Signal that ends the wait for a free slot. @default no signal */
   readonly stop?: AbortSignal;
 }
 
@@ -149,15 +160,15 @@ export async function createModel(
   };
 }
 
-/** Reasons of TuFT 0.2 for a result that a restart cancelled. */
+/** Matches TuFT 0.2's error messages for results that a restart of the server cancelled. */
 const restoredText = /was cancelled|no checkpoint found/i;
 
 /**
- * Returns calls that reject before a submission if TuFT was restarted in the meantime. TuFT then
- * continues every model from the model's last saved weights, and cancels the results of all later
- * requests. After a failed attempt of any request, the newest result of the model is therefore
- * asked for again.
- * @param newest the future that created the model
+ * Returns calls that reject before a submission if TuFT was restarted since the last one. After a
+ * restart, TuFT resets every model to its last saved weights and cancels the results of all later
+ * requests. To detect this, the newest result of the model is fetched again after any request
+ * attempt has failed.
+ * @param newest id of the request that created the model
  */
 function unlessRestored(calls: Calls, newest: string): Calls {
   let checked = calls.failures();
@@ -191,10 +202,16 @@ function readPass(bytes: Uint8Array, { what }: CallOptions): ForwardBackwardResu
 }
 
 const placePauseMs = 5_000;
-/** Timeout of the request for a model, in ms. TuFT creates the adapter before it responds. */
+/**
+ * Timeout of the request that creates a model, in ms. TuFT responds only after it has created the
+ * adapter.
+ */
 const createMs = 5 * 60_000;
 
-/** Waits until the server has created the model. @returns the ids of the model and its future */
+/**
+ * Creates a model, and waits until the server has created it.
+ * @returns the ids of the model and of the request
+ */
 async function requestModel(
   { calls, session, clock, logger, placeMs, stop }: ModelContext,
   { baseModel, lora }: ModelOptions,
@@ -227,8 +244,8 @@ async function requestModel(
 }
 
 /**
- * Returns true if the server has no free slot. SkyRL's message is "Maximum number of LoRA adapters
- * (6) reached".
+ * Returns true if the error says that the server has no free model slot. SkyRL's message is
+ * "Maximum number of LoRA adapters (6) reached".
  */
 const isFull = (error: unknown): boolean =>
   error instanceof EngineError && /maximum number/i.test(error.message);

@@ -15,8 +15,8 @@ export interface RemoveOptions {
 }
 
 /**
- * Checks whether the server has saved weights. Returns the error status, or undefined if the server
- * has the weights. The request is not retried, because TuFT returns 500 for unknown weights.
+ * Checks whether the server has saved weights at `address`. Returns undefined if so, otherwise the
+ * error status. The request is not retried, because TuFT reports unknown weights with status 500.
  */
 export async function statusOf(calls: Calls, address: string): Promise<number | undefined> {
   const options = { what: `find ${address}`, patienceMs: 0 };
@@ -30,18 +30,21 @@ export async function statusOf(calls: Calls, address: string): Promise<number | 
   }
 }
 
-/** Returns the status that the server answered; undefined if it did not answer. */
+/** Returns the HTTP status in an error, or undefined if the server did not respond. */
 function statusIn(error: unknown): number | undefined {
   const { status } = EngineError.is(error) ? error.details : {};
   return typeof status === 'number' ? status : undefined;
 }
 
-/** Maximum time for retries of a deletion, and for each of them, in ms. Training waits for it. */
+/**
+ * Time limit in ms, both for one attempt to delete weights and for all attempts together. Training
+ * waits for the deletion.
+ */
 const removeMs = 15_000;
 
 /**
- * Deletes saved weights that are no longer needed, unless the server has already forgotten them.
- * Failures are logged.
+ * Deletes saved weights that are no longer needed, unless the server no longer has them. Failures
+ * are logged.
  */
 export async function removeSaved(
   { connection, logger }: RemoveOptions,

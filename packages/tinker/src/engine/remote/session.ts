@@ -1,4 +1,4 @@
-/** A session, which the server ends when it receives no heartbeats. */
+/** A session with the server. The server ends the session if it receives no heartbeats. */
 import { type Clock, type Logger, describeError } from '@trinity-rft/core';
 import { sessionAnswer } from '../../protocol/index.js';
 import { z } from 'zod';
@@ -6,9 +6,9 @@ import type { Calls } from './calls.js';
 
 export interface Session {
   readonly id: string;
-  /** Returns the index for the session's next model, and increments the counter. */
+  /** Returns the sequence number for the session's next model, and increments the counter. */
   nextModel(): number;
-  /** Returns the index for the session's next sampler, and increments the counter. */
+  /** Returns the sequence number for the session's next sampler, and increments the counter. */
   nextSampler(): number;
   /** Stops the heartbeats. */
   close(): void;
@@ -36,8 +36,8 @@ export async function openSession(
 }
 
 /**
- * Sends heartbeats, and ignores their failures, because the next request that needs the session
- * reports them.
+ * Sends heartbeats. Failures are only logged, because the next request that uses the session rejects
+ * if it has ended.
  */
 function keepAlive(
   calls: Calls,

@@ -1,13 +1,19 @@
-/** Weights on the server to sample from, kept while requests use them. */
+/**
+ * Handle for weights on the server. It frees the weights when they are retired and no request uses
+ * them.
+ */
 import { describeError, type Logger } from '@trinity-rft/core';
 
 export interface SamplingHandle {
   readonly sessionId: string;
-  /** Returns the index for the session's next request, and increments the counter. */
+  /** Returns the sequence number for the next request, and increments the counter. */
   nextSequence(): number;
-  /** Calls `work`, and keeps the weights until `work` ends. */
+  /** Calls `work`, and keeps the weights on the server until `work` settles. */
   use<T>(work: () => Promise<T>): Promise<T>;
-  /** Frees the weights as soon as no request uses them. */
+  /**
+   * Marks the weights as no longer needed. They are freed when the last request that uses them
+   * ends.
+   */
   retire(): void;
 }
 

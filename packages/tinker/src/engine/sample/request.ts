@@ -21,7 +21,7 @@ export interface SampleRequest {
 
 export interface SampleAnswer {
   readonly sequences: readonly Required<Omit<SampledTokens, 'topLogprobs'>>[];
-  /** Log-probabilities of all prompt tokens except the first. Empty unless requested. */
+  /** Log-probabilities of all prompt tokens except the first. Empty if they were not requested. */
   readonly promptLogprobs: Float32Array;
 }
 

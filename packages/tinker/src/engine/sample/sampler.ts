@@ -1,4 +1,4 @@
-/** The sampling half of the engine. */
+/** Creates the half of the engine that samples. */
 import { ModelError, throwIfAborted } from '@trinity-rft/core';
 import type { Sampler, SampledSequence, SamplingOptions, TokenRow } from '@trinity-rft/core/engine';
 import { lazily } from '@trinity-rft/core/support';
@@ -14,10 +14,11 @@ export interface SamplerOptions {
   readonly limits: RowLimits;
   readonly tokenBytes: readonly Uint8Array[] | undefined;
   /**
-   * Returns the weights of `source`: a checkpoint folder, or the most recently published weights.
+   * Makes the weights of `source` available for sampling. `source` is a checkpoint folder, or the
+   * most recently published weights.
    */
   readonly weightsOf: (source: Parameters<Sampler['adopt']>[0]) => Promise<SamplingHandle>;
-  /** Returns the weights to sample from until other weights are adopted. */
+  /** Returns the weights that are sampled before any call of `adopt`. */
   readonly initialWeights: () => Promise<SamplingHandle>;
 }
 
@@ -26,7 +27,7 @@ interface AdoptedWeights {
   readonly version: number;
 }
 
-/** Maximum number of concurrent requests, each of which holds a connection. */
+/** Maximum number of concurrent requests. Each of them occupies a connection. */
 const mostRequests = 256;
 
 export function createSampler(options: SamplerOptions): Sampler {
@@ -37,8 +38,8 @@ export function createSampler(options: SamplerOptions): Sampler {
   let current: AdoptedWeights | undefined;
 
   /**
-   * Makes a request with the weights that are current at the call. They are kept while the request
-   * waits for a free connection.
+   * Calls `work` with the weights that are current now. They are kept on the server while the call
+   * waits for a free connection and while it runs.
    */
   const withWeights = async <T>(work: (weights: AdoptedWeights) => Promise<T>): Promise<T> => {
     let weights = current;
@@ -86,8 +87,8 @@ export function createSampler(options: SamplerOptions): Sampler {
 }
 
 /**
- * Returns the log-probabilities of a row's response. The protocol requires sampling at least one
- * token, which is discarded.
+ * Returns the log-probabilities of a row's response. Also samples one token, because the protocol
+ * requires at least one, and discards it.
  */
 export async function scoreRow(
   calls: Calls,

@@ -1,11 +1,14 @@
-/** Cuts samples at stop strings, because servers accept either stop ids or stop strings, not both. */
+/**
+ * Truncates samples at stop strings on the client, because servers accept either stop ids or stop
+ * strings, not both.
+ */
 import type { SampledSequence } from '@trinity-rft/core/engine';
 
 type Cut = Pick<SampledSequence, 'tokens' | 'logprobs' | 'stopReason' | 'stopString'>;
 
 /**
- * Cuts a sample after the token that completes a stop string. If the token completes several stop
- * strings, `stopString` is the one that ends first.
+ * Truncates a sample after the token that completes a stop string. If the token completes several
+ * stop strings, `stopString` is the one that ends first in the text.
  */
 export function cutAtStop(
   sample: Cut,

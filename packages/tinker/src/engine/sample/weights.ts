@@ -1,4 +1,4 @@
-/** Delivers the weights of the trained model to the sampler. */
+/** Makes the weights of the trained model available to the sampler. */
 import { describeError } from '@trinity-rft/core';
 import { samplingSessionAnswer } from '../../protocol/index.js';
 import {
@@ -12,26 +12,25 @@ import { removeSaved } from '../remote/saved.js';
 import { holdSampling, type SamplingHandle } from './handle.js';
 
 /**
- * Weights that a sampling session uses. With `snapshot`, they are the saved weights. With `live`,
- * they are the current weights of the model that saved them (SkyRL on JAX). On a `live` server,
- * sampling an older save would overwrite the trained weights, so it is loaded into a separate
- * model.
+ * Kind of weights that a sampling session uses: `snapshot` if it uses the weights as saved, `live`
+ * if it uses the current weights of the model that saved them (SkyRL on JAX). On a `live` server,
+ * sampling from older saved weights would overwrite the weights in training, so older weights are
+ * loaded into a separate model.
  */
 export type SamplingWeights = 'snapshot' | 'live';
 
-/** Tinker paths of a checkpoint. */
 interface SavedPaths {
-  /** Path of the weights and the optimizer's moments. */
+  /** Path of the weights and the optimizer moments. */
   readonly weights: string;
-  /** Path of the adapter, for samplers. */
+  /** Path of the adapter, which samplers load. */
   readonly sampler: string;
 }
 
 export interface WeightDelivery {
-  /** Returns the current weights of a model. */
+  /** Makes the current weights of a model available for sampling. */
   ofModel(model: RemoteModel): Promise<SamplingHandle>;
   ofCheckpoint(saved: SavedPaths): Promise<SamplingHandle>;
-  /** Returns the weights of the base model, without an adapter. */
+  /** Makes the weights of the base model, without an adapter, available for sampling. */
   ofBase(): Promise<SamplingHandle>;
 }
 

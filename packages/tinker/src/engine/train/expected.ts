@@ -1,5 +1,6 @@
 /**
- * Losses that the server computes itself, so that one pass yields log-probabilities and gradients.
+ * Losses that the server can compute itself, so that a single pass yields both log-probabilities
+ * and gradients.
  */
 import { EngineError } from '@trinity-rft/core';
 import type { ExpectedLoss, TokenRow } from '@trinity-rft/core/engine';
@@ -8,26 +9,29 @@ import type { GradientPass, Normalisation } from './gradients.js';
 import { datumOf } from './rows.js';
 
 /**
- * Losses of the protocol, other than cross-entropy, that match the definitions of
- * {@link ExpectedLoss}.
+ * Losses of the protocol, other than cross-entropy, whose definitions match {@link ExpectedLoss}.
  */
 export type ServerLoss = 'importance_sampling' | 'ppo' | 'cispo';
 
-/** Measured behaviour of the server. */
+/** Behaviour of the server with respect to losses, as measured. */
 export interface LossTraits {
   readonly normalisation: Normalisation;
   readonly losses: ReadonlySet<ServerLoss>;
 }
 
-/** Returns the clipping bounds of the probability ratio, or undefined for losses without bounds. */
+/**
+ * Returns the server's settings for the clipping bounds of a loss, or undefined if the loss has no
+ * bounds.
+ */
 export const lossConfig = ({ name, low = 0, high }: Pick<ExpectedLoss, 'name' | 'low' | 'high'>) =>
   (name === 'ppo' || name === 'cispo') && high !== undefined
     ? { clip_low_threshold: low, clip_high_threshold: high }
     : undefined;
 
 /**
- * Returns true if the server can compute the loss. `linear` needs summed losses, because servers
- * that average losses divide cross-entropy by the sum of its weights.
+ * Returns true if the server can compute a loss itself. The loss `linear` is computed as
+ * cross-entropy, which servers that average losses divide by the sum of its weights. It therefore
+ * needs a server that sums losses.
  */
 export const canCompute = (
   { name }: ExpectedLoss,
@@ -35,8 +39,8 @@ export const canCompute = (
 ): boolean => (name === 'linear' ? normalisation === 'sum' : losses.has(name));
 
 /**
- * Creates the request that makes the server compute `loss`. Each datum contains one row and its
- * loss inputs.
+ * Creates the pass with which the server computes `loss`. Each datum contains one row and its loss
+ * inputs.
  */
 export function expectedPass(
   rows: readonly TokenRow[],
@@ -72,13 +76,13 @@ export function expectedPass(
 }
 
 /**
- * Returns the derivative of the loss with respect to each token's log-probability, as the server
- * computes it. [N]
+ * Returns the derivative of the loss with respect to the log-probability of each response token.
+ * [N] The server computes the same derivative.
  */
 export const expectedGradient = (loss: ExpectedLoss, logprobs: Float32Array): Float32Array =>
   logprobs.map((logprob, t) => tokenLoss(loss, t, logprob).gradient);
 
-/** Returns the loss of each token. [N] */
+/** Returns the loss of each response token. [N] */
 export const expectedLosses = (loss: ExpectedLoss, logprobs: Float32Array): Float32Array =>
   logprobs.map((logprob, t) => tokenLoss(loss, t, logprob).loss);
 

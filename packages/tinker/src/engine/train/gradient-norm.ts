@@ -1,10 +1,10 @@
-/** Finds the gradient norm among the metrics of an update. */
+/** Reads the gradient norm from the metrics of an optimizer step. */
 
 import { notFinite } from './rows.js';
 
 /**
- * Returns the gradient norm from the metrics of an update, or undefined if the server reports none.
- * SkyRL's key is `skyrl.ai/grad_norm`.
+ * Returns the gradient norm from the metrics of an optimizer step, or undefined if the server
+ * reports none. SkyRL's key is `skyrl.ai/grad_norm`.
  * @throws EngineError if the norm is not finite
  */
 export function gradNormOf(metrics: Readonly<Record<string, number>>): number | undefined {
@@ -13,6 +13,9 @@ export function gradNormOf(metrics: Readonly<Record<string, number>>): number | 
   return norm;
 }
 
-/** Returns true for SkyRL 0.4, which has no gradient clipping and ignores the setting. */
+/**
+ * Returns true if the metrics come from SkyRL 0.4, which ignores the clipping threshold and does
+ * not clip gradients.
+ */
 export const ignoresClipping = (metrics: Readonly<Record<string, number>>): boolean =>
   Object.keys(metrics).some((name) => name.startsWith('skyrl.ai/'));

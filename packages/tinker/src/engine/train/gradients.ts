@@ -1,6 +1,6 @@
 /**
- * Accumulates, per row, the gradients with respect to log-probabilities until the update, and
- * builds the passes that apply them on the server.
+ * Accumulates gradients with respect to log-probabilities, per row, until the optimizer step, and
+ * builds the pass that transfers them to the server.
  */
 import { EngineError } from '@trinity-rft/core';
 import type { ForwardPass, TokenRow } from '@trinity-rft/core/engine';
@@ -8,16 +8,21 @@ import type { Datum } from '../../protocol/index.js';
 import { datumOf } from './rows.js';
 
 /**
- * Normalisation of token losses by a server. With `sum`, the server adds the losses. With
- * `mean-per-datum`, it divides a datum's losses by the number of its targets, and an update's
- * gradients by the number of its datums (SkyRL on JAX).
+ * How a server normalises token losses. With `sum`, it adds them up. With `mean-per-datum`, it
+ * divides the loss of each datum by the number of its targets, and the gradients of an optimizer
+ * step by the number of its datums (SkyRL on JAX).
  */
 export type Normalisation = 'sum' | 'mean-per-datum';
 
 interface RowGradient {
-  /** Gradient with respect to the targets' log-probabilities, 0 within the prompt. [T - 1] */
+  /**
+   * Gradient with respect to the log-probability of each target; 0 for targets in the prompt. [T -
+   * 1]
+   */
   readonly gradient: Float32Array;
-  /** Log-probabilities of the targets under the current weights, 0 within the prompt. [T - 1] */
+  /**
+   * Log-probability of each target under the current weights; 0 for targets in the prompt. [T - 1]
+   */
   readonly logprobs: Float32Array;
 }
 
@@ -26,26 +31,26 @@ type RowGradients = ReadonlyMap<TokenRow, RowGradient>;
 export interface Gathered {
   readonly rows: RowGradients;
   /**
-   * Gradients that the server already has. If the server averages, they are multiplied by the
-   * number of datums in their pass.
+   * Gradients that the server has already accumulated. On a server that averages, they are
+   * multiplied by the number of datums in the pass that computed them.
    */
   readonly sent: RowGradients;
-  /** Number of datums that the server already has. */
+  /** Number of datums whose gradients the server has already accumulated. */
   readonly sentData: number;
 }
 
 export interface GradientSum {
   /**
-   * Adds gradients that the update must apply.
+   * Adds gradients that the next optimizer step must apply.
    * @throws EngineError if their number is wrong or one is not finite
    */
   add(pass: ForwardPass, gradients: Float32Array): void;
   /**
-   * Records gradients that the server already has. The same gradients must also be passed to
-   * {@link add}.
+   * Records gradients that the server has already accumulated. The same gradients must also be
+   * passed to {@link add}.
    */
   sent(pass: ForwardPass, gradients: Float32Array): void;
-  /** Returns and clears the gradients accumulated since the last call. */
+  /** Returns the gradients accumulated since the last call, and clears them. */
   take(): Gathered;
 }
 
@@ -92,7 +97,9 @@ function checkGradients({ logprobs }: ForwardPass, gradients: Float32Array): voi
     );
 }
 
-/** Adds up gradients per row. Omits rows whose gradients are all 0. */
+/**
+ * Adds gradients to the sums in a map with one entry per row. Omits rows whose gradients are all 0.
+ */
 function addRows(
   sums: Map<TokenRow, RowGradient>,
   { batch, offsets, logprobs }: ForwardPass,
@@ -120,19 +127,22 @@ function emptyGradient({ tokens, promptLength }: TokenRow, logprobs: Float32Arra
 
 export interface GradientPass {
   readonly lossFn: 'cross_entropy' | 'importance_sampling' | 'ppo' | 'cispo';
-  /** Settings of the loss. @default no settings */
+  /** Settings of the loss. @default undefined: the loss needs no settings */
   readonly lossConfig?: Readonly<Record<string, number>>;
   readonly data: readonly Datum[];
 }
 
 /**
- * Builds the pass that adds the gradients that the server still lacks at the current weights. Here
- * lp are log-probabilities under the current weights, and g the lacking gradients dL/dlp.
- * - On a server that sums, cross-entropy with weights w, -sum(w lp), has dL/dlp = -w, so w = -g.
- * - On a server that divides by the T targets of a datum and the N datums of the update,
- *   cross-entropy would be divided by the sum of w. Importance sampling with advantages A, -exp(lp
- *   - logprobs) A, has dL/dlp = -A / (T N) at logprobs = lp, so A = -g T N. Each datum of this pass
- *   increases N, which reduces the weight of gradients that were sent before.
+ * Builds the pass that gives the server the gradients that it still lacks at the current weights.
+ * Notation: lp is the log-probability of a target under the current weights, and g the missing
+ * gradient dL/dlp.
+ * - On a server that sums, cross-entropy is -sum(w lp) with weights w. Its derivative is -w, so w =
+ * -g.
+ * - On a server that averages, cross-entropy would be divided by the sum of w. The pass therefore
+ * uses importance sampling, -exp(lp - logprobs) A, with advantages A. The server divides its
+ * derivative by the T targets of the datum and the N datums of the optimizer step. At logprobs =
+ * lp, the derivative is -A / (T N), so A = -g T N. Each datum of this pass increases N, which
+ * reduces the weight of gradients that the server has already accumulated.
  */
 export function gradientPass(gathered: Gathered, normalisation: Normalisation): GradientPass {
   const { sentData } = gathered;
@@ -158,15 +168,15 @@ export function gradientPass(gathered: Gathered, normalisation: Normalisation): 
 }
 
 /**
- * Relative difference below which gradients are considered equal. Two float32 computations of the
- * same gradient differ by less.
+ * Relative difference below which two gradients are considered equal. Rounding makes two float32
+ * computations of the same gradient differ by less than this.
  */
 const noise = 1e-5;
 
 /**
  * Returns rows with the gradients that the server still lacks.
- * @param worth factor that scales the gradients already sent
- * @param all true to include rows that lack no gradients
+ * @param worth factor by which the gradients that the server already has are scaled
+ * @param all true to include rows for which no gradients are missing
  */
 function lackingRows(
   { rows, sent }: Gathered,

@@ -1,4 +1,4 @@
-/** Passes over any number of rows, split into requests that a server accepts. */
+/** Runs passes over any number of rows, split into requests of a size that servers accept. */
 import type { Datum } from '../../protocol/index.js';
 import type { RemoteModel } from '../remote/model.js';
 import { chunksOf, type GradientPass } from './gradients.js';
@@ -17,8 +17,8 @@ export async function scoreData(
 }
 
 /**
- * Submits all requests of a pass in the current tick. Resolves with the log-probabilities of each
- * datum.
+ * Runs a pass, and returns the log-probabilities of each datum. All its requests are submitted in
+ * the current tick of the event loop.
  */
 export async function runPass(
   model: Pick<RemoteModel, 'pass'>,

@@ -3,15 +3,15 @@ import { EngineError } from '@trinity-rft/core';
 import type { TokenRow } from '@trinity-rft/core/engine';
 import type { Datum, ForwardBackwardResult } from '../../protocol/index.js';
 
-/** Limits on rows for the server's model. */
+/** Limits that rows must respect, given the server's model. */
 export interface RowLimits {
   readonly vocabSize: number;
   readonly maxModelLen: number;
 }
 
 /**
- * Returns the targets of a row: all ids except the first. The server predicts each target from the
- * ids before it.
+ * Returns the targets of a row, which are all of its tokens except the first. The server predicts
+ * each target from the tokens before it.
  */
 const targetsOf = ({ tokens }: TokenRow): Int32Array => tokens.subarray(1);
 
@@ -21,8 +21,9 @@ export const datumOf = (row: TokenRow, inputs: Datum['inputs']): Datum => ({
 });
 
 /**
- * Returns the problem of a row, worded to follow "The row", or undefined if there is none. Ids
- * beyond the vocabulary are checked here because servers may return NaN for them.
+ * Returns a description of what is wrong with a row, worded to follow "The row", or undefined if
+ * the row is valid. Also checks that ids are in the vocabulary, because servers may return NaN for
+ * ids that are not.
  */
 export function faultOf(row: TokenRow, { vocabSize, maxModelLen }: RowLimits): string | undefined {
   const { tokens, promptLength, temperature } = row;
@@ -51,8 +52,8 @@ export function checkRows(rows: readonly TokenRow[], limits: RowLimits): void {
 }
 
 /**
- * Returns the offset of each row's response in the concatenated responses, and their total length.
- * [B + 1]
+ * Returns the offset of each row's response in the concatenated responses, followed by their total
+ * length. [B + 1]
  */
 export function offsetsOf(rows: readonly TokenRow[]): Int32Array {
   const offsets = new Int32Array(rows.length + 1);

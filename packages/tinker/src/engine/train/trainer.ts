@@ -1,4 +1,4 @@
-/** The training half of the engine. */
+/** Creates the half of the engine that trains. */
 import { type Metrics, EngineError } from '@trinity-rft/core';
 import type {
   TrainEngine,
@@ -18,21 +18,21 @@ import { gradNormOf } from './gradient-norm.js';
 import { runPass, scoreData } from './passes.js';
 import { checkRows, datumOf, offsetsOf, type RowLimits } from './rows.js';
 
-/** The model in training. Loading a checkpoint replaces `model`. */
+/** The model in training and its step counter. Loading a checkpoint replaces `model`. */
 export interface Trained {
   model: RemoteModel;
-  /** Number of updates so far. */
+  /** Number of optimizer steps so far. */
   step: number;
 }
 
-/** Checkpoint methods of the training half. */
+/** Methods of the training half that save, load and discard checkpoints. */
 export type CheckpointCalls = Required<Pick<TrainEngine, 'save' | 'load' | 'discard'>>;
 
 export interface TrainerOptions extends CheckpointCalls {
   readonly trained: Trained;
   readonly limits: RowLimits;
   readonly traits: LossTraits;
-  /** Adapter with the initial weights, which is never trained; undefined if none was requested. */
+  /** Untrained adapter that serves as the reference model; undefined if none was requested. */
   readonly reference: RemoteModel | undefined;
   readonly publish: () => Promise<void>;
   readonly counts: () => Metrics;
@@ -88,7 +88,7 @@ async function forward(
 }
 
 /**
- * Computes the expected loss on the server, which then already holds the gradients of this loss.
+ * Computes the expected loss on the server, which thereby accumulates the gradients of this loss.
  */
 async function forwardBackward(
   { trained, limits, traits: { normalisation } }: TrainerOptions,
@@ -122,7 +122,9 @@ const scoreResponses = async (
     ),
   );
 
-/** Returns the log-probabilities of the response tokens, without those of prompt tokens. */
+/**
+ * Returns only the log-probabilities of response tokens, given those of all targets of each row.
+ */
 const responsesOf = (
   rows: readonly TokenRow[],
   scored: readonly Float32Array[],
@@ -159,8 +161,8 @@ export function adamOf({
 }
 
 /**
- * Returns the statistics of a step. If the server reports no gradient norm, it is NaN, or 0 for a
- * step without rows.
+ * Returns the statistics of an optimizer step. If the server reports no gradient norm, it is NaN,
+ * or 0 for a step without rows.
  */
 function statsOf(step: number, metrics: Metrics, rows: number): StepStats {
   const gradNorm = gradNormOf(metrics) ?? (rows === 0 ? 0 : Number.NaN);

@@ -1,4 +1,6 @@
-/** HTTP app with the routes of the protocol. Requests need the API key or a signed URL. */
+/**
+ * HTTP app with the routes of the protocol. Requests must carry the API key or use a signed URL.
+ */
 import { describeError, ModelError, type Logger } from '@trinity-rft/core';
 import { keyCheck } from '@trinity-rft/http-server';
 import { Hono } from 'hono';

@@ -1,6 +1,6 @@
 /**
- * Adapter downloads as the Tinker and SkyRL clients request them. Authenticated requests are
- * redirected to a signed URL, which works without the API key.
+ * Adapter downloads for Tinker and SkyRL clients. Authenticated requests are redirected to a signed
+ * URL that works without the API key.
  */
 import type { Context, Hono } from 'hono';
 import { archiveOf, assertAdapter } from '../service/archive.js';

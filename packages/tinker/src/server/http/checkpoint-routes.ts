@@ -1,4 +1,4 @@
-/** Routes that list and manage saved weights and the models that they were saved from. */
+/** Routes that list and manage saved weights, and list the models from which they were saved. */
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { Refusal } from '../refusals/refusal.js';

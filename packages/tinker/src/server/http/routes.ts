@@ -1,4 +1,4 @@
-/** Helpers of the protocol's routes that read requests and create responses. */
+/** Helpers with which the protocol's routes read requests and create responses. */
 import type { Context, Hono } from 'hono';
 import { paths, protobufType } from '../../protocol/index.js';
 import { z } from 'zod';
@@ -9,10 +9,13 @@ import type { FutureResult } from '../service/futures.js';
 /** Maximum size of a JSON request, in bytes: enough for a million-token prompt. */
 const maxBytes = 16 * 2 ** 20;
 
-/** Lifetime of saved weights in seconds, at most ten years. Null keeps the weights forever. */
+/**
+ * Schema of the lifetime of saved weights, in seconds, at most ten years. Null keeps the weights
+ * forever.
+ */
 export const ttlSeconds = z.int().min(1).max(315_360_000).nullish();
 
-/** Adds a route with a JSON body. The response is JSON. */
+/** Adds a route that receives and returns JSON. */
 export function jsonRoute<T>(
   app: Hono,
   path: string,
@@ -28,8 +31,8 @@ export function jsonRoute<T>(
 /**
  * Reads and validates a request body.
  * @returns the parsed body and its raw text
- * @throws ModelError 4xx if the body cannot be read, and Refusal 422 that names the first wrong
- * fields
+ * @throws ModelError 4xx if the body cannot be read, and Refusal 422, which names the first invalid
+ * fields, if it does not match the schema
  */
 export async function readRequest<T>(
   request: Request,
@@ -47,7 +50,7 @@ export async function readRequest<T>(
   throw new Refusal(422, problems.join('; '));
 }
 
-/** Creates the response to a request whose result is fetched later. */
+/** Creates the immediate response to a request whose result is fetched later with `requestId`. */
 export const accepted = (requestId: string, more: object = {}): object => ({
   future_id: requestId,
   request_id: requestId,

@@ -1,4 +1,4 @@
-/** Schema of `/api/v1/asample`. */
+/** Schema of requests to `/api/v1/asample`. */
 import { randomInt } from 'node:crypto';
 import type { SamplingOptions } from '@trinity-rft/core/engine';
 import { requestSchemas } from '../../protocol/index.js';
@@ -12,7 +12,8 @@ const maxSamples = 1024;
 const [maxStops, maxStopLength] = [128, 1000];
 
 /**
- * List of token ids. Reports only one problem, because a client may send millions of invalid ids.
+ * Schema of a list of token ids. Reports only one problem, because a client may send millions of
+ * invalid ids.
  */
 const tokenIds = z.custom<readonly number[]>(
   (value) => Array.isArray(value) && value.every(isTokenId),
@@ -34,7 +35,10 @@ const stop = z.custom<Stop>((value) => {
 
 const topCount = z.int().min(0).max(20).nullish();
 
-/** Every key that this server supports. Some keys accept only the value that has no effect. */
+/**
+ * Schema with all keys that this server supports. Some keys accept only the value that disables
+ * them.
+ */
 export const sampleRequest = z.strictObject({
   ...shape,
   prompt: z.strictObject({

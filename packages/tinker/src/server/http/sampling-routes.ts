@@ -15,8 +15,8 @@ import { accepted, json, jsonRoute, ttlSeconds } from './routes.js';
 import { promptOf, sampleRequest, samplingOptions, type SampleRequest } from './sample-request.js';
 
 /**
- * Keys that this server supports. Requests with other keys are rejected, because the keys would
- * have no effect.
+ * Request schemas, with the keys that this server supports. Requests with other keys are rejected,
+ * because those keys would have no effect.
  */
 const accepts = {
   save_weights_for_sampler: z.strictObject({
@@ -80,7 +80,10 @@ export function addSamplingRoutes(app: Hono, service: Service): void {
 
 interface Wanted {
   readonly name: string | undefined;
-  /** Number of the sampler to create. If undefined, no sampler is created for named weights. */
+  /**
+   * Sequence number of the sampler to create. If undefined and the weights have a name, no sampler
+   * is created.
+   */
   readonly seqId: number | undefined;
   readonly ttlSeconds: number | null | undefined;
 }
@@ -112,8 +115,8 @@ interface SamplePlace {
 }
 
 /**
- * Returns the weights to sample from: those of the request's sampler, or those that it names
- * directly.
+ * Returns the weights to sample from: those of the request's sampler or, without a sampler, the
+ * weights that the request names.
  */
 async function placeOf(service: Service, body: SampleRequest): Promise<SamplePlace> {
   if (!body.sampling_session_id)

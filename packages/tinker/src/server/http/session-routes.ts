@@ -5,7 +5,7 @@ import { jsonRoute, readRequest, resultResponse } from './routes.js';
 import type { Service } from '../service/service.js';
 
 /**
- * Maximum time for which a request for a result is held open, in ms. After that, the client must
+ * Maximum time for which the server holds a request for a result open, in ms. Then the client must
  * poll again.
  */
 const pollMs = 30_000;

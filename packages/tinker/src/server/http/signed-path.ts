@@ -1,11 +1,11 @@
 /**
- * Signed URLs that work for a limited time without the API key, because clients do not send the key
- * when they download.
+ * Signed URLs that work without the API key for a limited time. They exist because clients do not
+ * send the key with downloads.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 export interface SignedPaths {
-  /** Returns the path with a signature that is valid until `expires`, in ms since 1970. */
+  /** Returns `path` with a signature that is valid until `expires`, in ms since 1970. */
   sign(path: string, expires: number): string;
   isValid(address: URL, now: number): boolean;
 }

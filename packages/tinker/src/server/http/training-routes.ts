@@ -26,17 +26,16 @@ const alpha = 32;
 const attention = ['q_proj', 'k_proj', 'v_proj', 'o_proj'];
 const mlp = ['gate_proj', 'up_proj', 'down_proj'];
 
-/** Largest `forward_backward` request, in bytes. */
 const maxBytes = 64 * 2 ** 20;
-/** Maximum LoRA rank, because adapter memory grows in proportion to the rank. */
+/** Maximum LoRA rank. It is limited because an adapter's memory grows in proportion to its rank. */
 const maxRank = 1024;
 
 const adamw = z.strictObject({ type: z.literal('adamw').optional() }).nullish();
 const type = z.string().optional();
 
 /**
- * Keys that this server supports. Requests with other keys are rejected, because the keys would
- * have no effect.
+ * Request schemas, with the keys that this server supports. Requests with other keys are rejected,
+ * because those keys would have no effect.
  */
 const accepts = {
   create_model: z.strictObject({
@@ -228,7 +227,10 @@ async function step(
   });
 }
 
-/** Returns the model that the request names, or a new model with the settings of the checkpoint. */
+/**
+ * Returns the model that the request names. If it names none, creates a model with the settings of
+ * the checkpoint.
+ */
 function runToLoad(
   service: Service,
   { baseModel, rank, alpha: scale, targetModules }: Checkpoint,

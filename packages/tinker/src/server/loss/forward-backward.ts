@@ -1,11 +1,11 @@
-/** Executes a forward and backward pass over a request's data. */
+/** Executes a forward or forward-backward pass over the data of a request. */
 import type { TrainEngine, ForwardPass } from '@trinity-rft/core/engine';
 import type { ForwardBackwardRequest, ForwardBackwardResult } from '../../protocol/index.js';
 import { Refusal } from '../refusals/refusal.js';
 import { lossFunctions, type LossFunction } from './losses.js';
 import { lossRows, type LossRow } from './rows.js';
 
-/** A request that was validated before it was queued. */
+/** A validated forward-backward request, ready to be queued. */
 export interface LossWork {
   readonly rows: readonly LossRow[];
   readonly loss: LossFunction;
@@ -14,7 +14,7 @@ export interface LossWork {
 }
 
 /**
- * Validates a request and converts it to rows with their loss.
+ * Validates a request and converts it to rows and a loss function.
  * @throws Refusal 422 if the loss, its settings or the data are not valid
  */
 export function lossWork(request: ForwardBackwardRequest): LossWork {
@@ -49,7 +49,10 @@ function settingsOf(
   );
 }
 
-/** Accumulates the gradient of the summed loss in the engine, unless `forwardOnly`. */
+/**
+ * Executes a pass, and adds the gradient of the summed loss to the gradients in the engine, unless
+ * `forwardOnly` is true.
+ */
 export async function forwardBackward(
   trainer: TrainEngine,
   work: LossWork,
@@ -70,8 +73,8 @@ export async function forwardBackward(
 }
 
 /**
- * Returns each token's loss and its derivative with respect to the token's log-probability, in the
- * layout of the pass.
+ * Returns the loss of each token, and the derivative of that loss with respect to the token's
+ * log-probability. Both are in the order of the pass's log-probabilities.
  */
 function lossesOf(
   { offsets, logprobs }: ForwardPass,

@@ -1,42 +1,49 @@
 /**
- * Losses of the Tinker protocol, which are sums over tokens. p is a token's log-probability under
- * the current weights, q its log-probability when it was sampled, A its advantage, r = exp(p - q).
+ * Losses of the Tinker protocol, which are summed over tokens. Notation: p is a token's
+ * log-probability under the current weights, q its log-probability when it was sampled, A its
+ * advantage, w its weight, and r = exp(p - q).
  * @see https://tinker-docs.thinkingmachines.ai/tinker/losses
  */
 
-/** Loss of one token, and its derivative with respect to p. */
+/** Loss of one token, and its derivative with respect to the token's log-probability (`slope`). */
 interface TokenLoss {
   readonly loss: number;
   readonly slope: number;
 }
 
 export interface LossFunction {
-  /** Tensors that each datum needs besides `target_tokens`, with one number per target. */
+  /**
+   * Names of the tensors that each datum needs besides `target_tokens`. Each has one number per
+   * target.
+   */
   readonly inputs: readonly string[];
-  /** Names of the settings and their defaults. */
+  /** Default values of the loss settings, keyed by name. */
   readonly settings: Readonly<Record<string, number>>;
-  /** Computes one number per datum, passed to `token` as the input `sequence`. */
+  /**
+   * Computes one number per datum, which `token` receives as the input `sequence`. @default
+   * undefined: the loss needs no such number
+   */
   readonly sequence?: (logprobs: Float32Array, inputs: Columns) => number;
   readonly token: (logprob: number, inputs: Numbers, settings: Numbers) => TokenLoss;
 }
 
-/** Columns keyed by name, with one number per target. [T] each */
+/** Inputs of a loss for one datum, keyed by name. Each has one number per target. [T] each */
 type Columns = Readonly<Record<string, Float32Array>>;
 
 type Numbers = Readonly<Record<string, number>>;
 
 const sampled = ['logprobs', 'advantages'] as const;
-/** Default bounds of r itself, not distances from 1. */
+/** Default clipping bounds of the ratio r itself, not of its distance from 1. */
 const clip = { clip_low_threshold: 0.8, clip_high_threshold: 1.2 } as const;
 
 export const lossFunctions: Readonly<Record<string, LossFunction>> = {
-  /** -w p */
+  /** Cross-entropy: -w p */
   cross_entropy: {
     inputs: ['weights'],
     settings: {},
     token: (p, { weights: w = 0 }) => ({ loss: -w * p, slope: -w }),
   },
-  /** -r A */
+  /** Importance sampling: -r A */
   importance_sampling: {
     inputs: sampled,
     settings: {},
@@ -45,7 +52,7 @@ export const lossFunctions: Readonly<Record<string, LossFunction>> = {
       return { loss, slope: loss };
     },
   },
-  /** -min(r A, clip(r) A) */
+  /** PPO: -min(r A, clip(r) A) */
   ppo: {
     inputs: sampled,
     settings: clip,
@@ -53,9 +60,9 @@ export const lossFunctions: Readonly<Record<string, LossFunction>> = {
       clippedLoss(Math.exp(p - q), a, settings),
   },
   /**
-   * -min(s A, clip(s) A), with s = exp(mean of p - q over the tokens in `sequence_ratio_mask`) for
-   * all tokens of a datum. The loss of each token is differentiated only with respect to
-   * that token's p. This is GSPO-token with its clip bounds, arXiv:2507.18071.
+   * GSPO-token, arXiv:2507.18071: -min(s A, clip(s) A). Here s = exp(mean of p - q over the tokens
+   * in `sequence_ratio_mask`), the same for all tokens of a datum. The loss of each token is
+   * differentiated only with respect to that token's p.
    */
   gspo: {
     inputs: [...sampled, 'sequence_ratio_mask'],
@@ -64,7 +71,7 @@ export const lossFunctions: Readonly<Record<string, LossFunction>> = {
     token: (_, { sequence = 0, advantages: a = 0 }, settings) =>
       clippedLoss(Math.exp(sequence), a, settings),
   },
-  /** -clip(r) p A, with clip(r) treated as a constant */
+  /** CISPO: -clip(r) p A, with clip(r) treated as a constant */
   cispo: {
     inputs: sampled,
     settings: clip,
@@ -73,7 +80,7 @@ export const lossFunctions: Readonly<Record<string, LossFunction>> = {
       return { loss: slope * p, slope };
     },
   },
-  /** -(p A - beta (p - q)^2 / 2) */
+  /** DRO: -(p A - beta (p - q)^2 / 2) */
   dro: {
     inputs: sampled,
     settings: { beta: 0.05 },

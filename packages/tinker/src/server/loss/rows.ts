@@ -1,20 +1,23 @@
-/** Converts a request's datums to rows that an engine scores. */
+/** Converts the datums of a request to token rows that an engine scores. */
 import type { TokenRow } from '@trinity-rft/core/engine';
 import type { Datum } from '../../protocol/index.js';
 import { Refusal } from '../refusals/refusal.js';
 import { lossFunctions, type LossFunction } from './losses.js';
 
-/** One datum: its tokens, and the loss inputs for each target. */
+/** One datum as a token row, and the loss inputs of its targets. */
 export interface LossRow {
-  /** Tokens of the datum. All of them except the first are targets. */
+  /**
+   * Input tokens of the datum, followed by its last target. All tokens except the first are
+   * targets.
+   */
   readonly row: TokenRow;
   /** Loss inputs, keyed by name. [T] each */
   readonly inputs: Readonly<Record<string, Float32Array>>;
 }
 
 /**
- * Converts a request's datums to rows.
- * @throws Refusal 422 if there are no datums, or one does not fit the loss
+ * Converts the datums of a request to rows.
+ * @throws Refusal 422 if there are no datums, or a datum does not fit the loss
  */
 export function lossRows(
   data: readonly Datum[],
@@ -27,7 +30,7 @@ export function lossRows(
 
 interface Place {
   readonly place: string;
-  /** True if only log-probabilities are requested. The inputs of the loss may then be missing. */
+  /** True if only log-probabilities are requested. Loss inputs may then be missing. */
   readonly forwardOnly: boolean;
 }
 
@@ -82,8 +85,8 @@ function assertLength(values: { readonly length: number }, tokens: Int32Array, n
 }
 
 /**
- * Checks that the trained targets are the next input tokens, because the engine cannot score other
- * targets.
+ * Checks that each target with a nonzero weight is the next input token, because the engine cannot
+ * score other targets.
  */
 function assertNextTokens(
   tokens: Int32Array,

@@ -1,9 +1,9 @@
 /**
- * Errors that refuse a request. They are sent immediately, or when the client fetches the result of
- * its request.
+ * Errors that reject a request, either in its immediate response or in the response to the request
+ * for its result.
  */
 
-/** An error that becomes a response with an HTTP error status. Clients do not retry the request. */
+/** An error that is sent to the client with an HTTP error status for which clients do not retry. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: 400 | 401 | 404 | 409 | 413 | 415 | 422;
@@ -15,7 +15,7 @@ export class Refusal extends Error {
 }
 
 /**
- * Refuses a request for something that does not exist.
+ * Rejects a request that refers to something that does not exist.
  * @throws Refusal 404
  */
 export function notFound(missing: string): never {

@@ -1,4 +1,4 @@
-/** Packs the adapter of saved weights for download. */
+/** Packs the adapter in saved weights for download. */
 import { stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
@@ -7,13 +7,15 @@ import { create } from 'tar';
 import { Refusal } from '../refusals/refusal.js';
 import type { Checkpoint } from './checkpoints.js';
 
-/** Folder of the adapter in a checkpoint, in PEFT's format. */
+/** Name of the folder in a checkpoint that contains the adapter in PEFT's format. */
 const adapterFolder = 'lora_adapter';
-/** Marker file that the official client expects. */
+/** Name of the marker file that the official client expects in an archive. */
 const completeFile = 'checkpoint_complete';
 const files = ['adapter_config.json', 'adapter_model.safetensors', completeFile];
 
-/** Marks the adapter of a checkpoint as complete. Does nothing if the engine wrote no adapter. */
+/**
+ * Adds the marker file to the adapter of a checkpoint. Does nothing if the engine wrote no adapter.
+ */
 export async function completeAdapter(directory: string): Promise<void> {
   const folder = path.join(directory, adapterFolder);
   if (await isThere(folder)) await writeFile(path.join(folder, completeFile), '');
@@ -23,9 +25,9 @@ const isThere = async (place: string): Promise<boolean> =>
   (await stat(place).catch(() => undefined)) !== undefined;
 
 /**
- * Checks that the adapter exists and is unchanged.
- * @throws Refusal 404 if there is no adapter, as after full training, and CheckpointError if a file
- * has changed
+ * Checks that the adapter exists and its files are unchanged.
+ * @throws Refusal 404 if there is no adapter, for example after training without LoRA, and
+ * CheckpointError if a file has changed
  */
 export async function assertAdapter({ directory, uri }: Checkpoint): Promise<void> {
   const manifest = await readManifest(directory);

@@ -1,5 +1,6 @@
 /**
- * Saved weights as folders: `tinker://RUN/weights/NAME` and `tinker://RUN/sampler_weights/NAME`.
+ * Stores saved weights as folders. Their Tinker paths are `tinker://RUN/weights/NAME` and
+ * `tinker://RUN/sampler_weights/NAME`.
  */
 import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
@@ -11,7 +12,7 @@ import { formatTinkerPath, parseTinkerPath, type WeightsKind } from '../../proto
 import { z } from 'zod';
 import { Refusal } from '../refusals/refusal.js';
 
-/** Names that the protocol's lists use for the kinds of weights. */
+/** Names of the kinds of weights in the protocol's lists of checkpoints. */
 export const checkpointKinds: Readonly<Record<WeightsKind, string>> = {
   weights: 'training',
   sampler_weights: 'sampler',
@@ -19,7 +20,7 @@ export const checkpointKinds: Readonly<Record<WeightsKind, string>> = {
 
 type Place = Pick<CheckpointInfo, 'runId' | 'kind' | 'name'>;
 
-/** Immutable properties of saved weights. */
+/** Properties of saved weights that never change. */
 interface CheckpointInfo {
   readonly runId: string;
   readonly kind: WeightsKind;
@@ -33,13 +34,13 @@ interface CheckpointInfo {
   readonly savedAt: string;
 }
 
-/** Mutable properties of saved weights. */
+/** Properties of saved weights that can change after they are saved. */
 export interface Standing {
   /** Lifetime in seconds from now; null to keep the weights forever. @default unchanged */
   readonly ttlSeconds?: number | null;
   /**
-   * Flag shown in lists. It has no other effect, because the server's API key gives access to all
-   * weights.
+   * True to mark the weights as public in lists. The mark has no other effect, because the server's
+   * API key gives access to all weights.
    * @default unchanged
    */
   readonly isPublic?: boolean;
@@ -51,13 +52,14 @@ export interface Checkpoint extends CheckpointInfo {
   readonly expiresAt: string | undefined;
   /** Tinker path of the weights: `tinker://RUN/KIND/NAME` */
   readonly uri: string;
-  /** A folder that can be loaded as a model. */
+  /** Folder of the weights, which can be loaded as a model. */
   readonly directory: string;
 }
 
 export interface Checkpoints {
   /**
-   * Calls `write` to fill a temporary folder, which becomes the checkpoint when it is complete.
+   * Saves weights. `write` fills a temporary folder, which is renamed to the checkpoint's folder
+   * once it is complete.
    * @throws Refusal 409 if the name is in use, unless `overwrite` is set
    */
   save(
@@ -72,9 +74,9 @@ export interface Checkpoints {
    */
   find(uri: string): Promise<Checkpoint>;
   /**
-   * Returns the saved weights of one training run, or of all training runs, oldest first. Weights
-   * with a damaged description are logged and omitted.
-   * @throws Refusal 422 if `runId` cannot be the id of a training run
+   * Returns the saved weights of one training run, or of all training runs if `runId` is undefined,
+   * oldest first. Weights with a damaged description are omitted and logged.
+   * @throws Refusal 422 if `runId` is not a valid id
    */
   list(runId?: string): Promise<readonly Checkpoint[]>;
   change(uri: string, standing: Standing): Promise<void>;
@@ -98,8 +100,8 @@ const infoSchema = z.object({
 });
 
 /**
- * Returns the path of the file with the mutable properties. The file is next to the checkpoint's
- * folder, whose files never change.
+ * Returns the path of the file with those properties of a checkpoint that can change. It is outside
+ * of the checkpoint's folder, because files in that folder never change.
  */
 const standingFile = (directory: string): string => `${directory}.standing.json`;
 const standingSchema = z.object({
@@ -108,7 +110,8 @@ const standingSchema = z.object({
 });
 
 /**
- * Returns a folder next to a checkpoint that lists do not show. Names of weights never contain "~".
+ * Returns the path of a hidden folder next to a checkpoint, which lists do not show. It cannot
+ * collide with other weights, because names of weights never contain "~".
  */
 const beside = (directory: string, suffix: '' | '~' | '~gone'): string =>
   path.join(path.dirname(directory), `.${path.basename(directory)}${suffix}`);
@@ -116,14 +119,15 @@ const beside = (directory: string, suffix: '' | '~' | '~gone'): string =>
 const removeFiles = (directory: string): Promise<void> =>
   rm(directory, { recursive: true, force: true });
 
-/** Deletes the folders left by interrupted replacements and deletions of a checkpoint. */
+/** Deletes the folders that interrupted replacements and deletions of a checkpoint left behind. */
 async function removeOld(directory: string): Promise<void> {
   for (const suffix of ['~', '~gone'] as const) await removeFiles(beside(directory, suffix));
 }
 
 /**
- * Renames a checkpoint's folder, if it exists, and deletes its mutable properties, which must never
- * apply to other weights. Synchronous, so that no request sees weights without their properties.
+ * Renames a checkpoint's folder, if it exists, and deletes the file with its mutable properties,
+ * which must not apply to weights saved later under the same name. Synchronous, so that no request
+ * sees weights without their properties.
  */
 function moveAway(directory: string, suffix: '~' | '~gone'): void {
   if (existsSync(directory)) renameSync(directory, beside(directory, suffix));
@@ -131,9 +135,10 @@ function moveAway(directory: string, suffix: '~' | '~gone'): void {
 }
 
 /**
- * Deletes weights. If the process is killed meanwhile, no partial weights remain under their name.
- * @param isWanted called directly before the deletion, which `false` prevents. @default always
- * deletes
+ * Deletes weights. If the process is killed during the deletion, no partial weights remain under
+ * their name.
+ * @param isWanted called directly before the deletion; if it returns false, nothing is deleted.
+ * @default always deletes
  */
 async function remove(directory: string, isWanted = (): boolean => true): Promise<void> {
   await removeOld(directory);
@@ -143,9 +148,9 @@ async function remove(directory: string, isWanted = (): boolean => true): Promis
 }
 
 /**
- * Replaces a checkpoint's folder with a complete new one. Renames synchronously, so that every
- * request finds the old or the new weights. {@link restore} recovers the old ones if the process is
- * killed in between.
+ * Replaces a checkpoint's folder with a complete new one. The renames are synchronous, so that
+ * every request finds either the old or the new weights. If the process is killed between them,
+ * {@link restore} recovers the old weights.
  */
 async function replace(draft: string, directory: string): Promise<void> {
   if (!restore(directory)) await removeFiles(beside(directory, '~'));
@@ -153,7 +158,10 @@ async function replace(draft: string, directory: string): Promise<void> {
   renameSync(draft, directory);
 }
 
-/** Restores weights whose replacement was interrupted. Returns false if there are none. */
+/**
+ * Restores the old weights if their replacement was interrupted. Returns false if there is nothing
+ * to restore.
+ */
 function restore(directory: string): boolean {
   const old = beside(directory, '~');
   if (existsSync(directory) || !existsSync(old)) return false;
@@ -162,7 +170,8 @@ function restore(directory: string): boolean {
 }
 
 /**
- * Opens the checkpoints in the folder `root`. Expired weights are deleted at the next look-up.
+ * Opens the store of saved weights in the folder `root`. Expired weights are deleted when they are
+ * next looked up.
  * @param now returns the time in milliseconds since 1970
  */
 export function checkpointsIn(
@@ -292,8 +301,8 @@ const runIdOf = /^[\w:-]+$/;
 const nameOf = /^[\w-][\w.-]{0,99}$/;
 
 /**
- * Checks the name of weights, and returns it.
- * @throws Refusal 422 if the name is not valid as a folder name
+ * Checks that a name for weights is valid as a folder name, and returns it.
+ * @throws Refusal 422 if the name is not valid
  */
 export function assertName(name: string): string {
   if (nameOf.test(name)) return name;
@@ -304,8 +313,8 @@ export function assertName(name: string): string {
 }
 
 /**
- * Checks the id of a training run, which names a folder, and returns it.
- * @throws Refusal 422 if the id is not valid as a folder name
+ * Checks that the id of a training run is valid as a folder name, and returns it.
+ * @throws Refusal 422 if the id is not valid
  */
 function assertRunId(runId: string): string {
   if (runIdOf.test(runId)) return runId;
@@ -326,7 +335,7 @@ function parse(uri: string): Place {
 }
 
 /**
- * Returns the names of a folder's subfolders, including weights whose replacement or deletion was
+ * Returns the names of a folder's subfolders. Includes weights whose replacement or deletion was
  * interrupted.
  */
 async function folders(directory: string): Promise<readonly string[]> {

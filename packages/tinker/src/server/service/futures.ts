@@ -1,4 +1,7 @@
-/** Results of accepted requests, kept for some time so that a client can fetch them again. */
+/**
+ * Results of accepted requests. They are kept for some time, so that a client can fetch a result
+ * again.
+ */
 import { randomUUID } from 'node:crypto';
 import { describeError, TrinityError, type Clock } from '@trinity-rft/core';
 import { Refusal } from '../refusals/refusal.js';
@@ -7,15 +10,18 @@ export type FutureResult =
   | { readonly kind: 'json'; readonly body: object }
   | { readonly kind: 'protobuf'; readonly bytes: Uint8Array };
 
-/** Result of a request. `pending` means that the work is still in progress. */
+/** State of an accepted request: its result, or `pending` while the work is in progress. */
 type FutureState = FutureResult | { readonly kind: 'pending' };
 
 export interface Futures {
-  /** Tracks `work` until it ends. @returns the request id */
+  /**
+   * Keeps the result of `work` for the client.
+   * @returns the request id with which the result can be fetched
+   */
   add(work: Promise<FutureResult>): string;
   /**
-   * Waits for the result of the request. Returns `pending` if `timeoutMs` passes first. If the work
-   * has failed, the result is its error, and the client does not retry.
+   * Waits for the result of an accepted request. Returns `pending` if `timeoutMs` passes first. If
+   * the work has failed, returns an error for which the client does not retry.
    * @throws Refusal 404 if the request is unknown, or its result has expired
    */
   result(requestId: string, timeoutMs: number): Promise<FutureState>;
@@ -25,7 +31,8 @@ export interface Futures {
 export interface FuturesOptions {
   readonly clock: Pick<Clock, 'sleep'>;
   /**
-   * Time for which a result is kept, in ms, for clients that lose the response and retry.
+   * Time for which a result is kept, in ms. Clients that lose the response can fetch the result
+   * again during this time.
    * @default 600_000
    */
   readonly keepMs?: number;
@@ -72,7 +79,7 @@ const failure = (error: unknown): FutureResult => ({
   body: { error: describeError(error), category: isOfClient(error) ? 'user' : 'server' },
 });
 
-/** Returns true if the client's request was at fault, not the server. */
+/** Returns true if an error was caused by the client's request, not by the server. */
 const isOfClient = (error: unknown): boolean =>
   error instanceof Refusal || (TrinityError.is(error) && !lost.has(error.code));
 

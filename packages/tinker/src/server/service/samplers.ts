@@ -8,7 +8,7 @@ import { folderOf } from './checkpoints.js';
 import type { Session, Sessions } from './sessions.js';
 import type { TrainingRun } from './training-run.js';
 
-/** Weights that clients sample from: saved weights or the base model. */
+/** A sampler of a client, which samples from saved weights, a snapshot or the base model. */
 export interface SamplerFacts {
   readonly id: string;
   readonly sessionId: string;
@@ -17,16 +17,16 @@ export interface SamplerFacts {
    * snapshots.
    */
   readonly uri: string | undefined;
-  /** Folder of the weights. Undefined for the base model. */
+  /** Folder of the weights; undefined for the base model. */
   readonly weights: string | undefined;
 }
 
 export interface Samplers {
   create(sampler: Omit<SamplerFacts, 'id'>, seqId: number): SamplerFacts;
   /**
-   * Creates a sampler for the current weights of a training run. These weights get no Tinker path.
-   * The {@link keptSnapshots} newest snapshots of each training run are kept until its model is
-   * unloaded or its session ends.
+   * Creates a sampler for a snapshot of the current weights of a training run. The snapshot has no
+   * Tinker path. The {@link keptSnapshots} newest snapshots of each training run are kept until its
+   * model is unloaded or its session ends.
    */
   snapshot(run: TrainingRun, engine: Engine, seqId: number): Promise<SamplerFacts>;
   /**
@@ -41,8 +41,8 @@ export interface Samplers {
 }
 
 /**
- * Number of snapshots kept per training run. Two snapshots are kept, because a client samples from
- * the newest snapshot while its earlier requests finish with the previous one.
+ * Number of snapshots kept per training run. A client samples from the newest snapshot while its
+ * earlier requests finish with the one before.
  */
 const keptSnapshots = 2;
 
@@ -57,7 +57,7 @@ export function createSamplers(sessions: Pick<Sessions, 'find'>): Samplers {
     samplers.set(created.id, created);
     return created;
   };
-  /** Snapshots that are kept, by training run, oldest first. */
+  /** Snapshots of each training run, oldest first. */
   const snapshots = new Map<string, readonly SamplerFacts[]>();
   const forget = async (old: SamplerFacts): Promise<void> => {
     // A client that repeats `seqId` has replaced the sampler.

@@ -1,5 +1,6 @@
 /**
- * Samples from any saved weights with one engine, which switches to the weights of each request.
+ * Samples from any saved weights with a single engine, which switches to the weights that each
+ * request needs.
  */
 import {
   readManifest,
@@ -13,16 +14,14 @@ import type { TopTokens } from '../../protocol/index.js';
 import { Refusal } from '../refusals/refusal.js';
 
 export interface SampleWork {
-  /** Folder of the weights to sample from. Undefined for the base model. */
+  /** Folder of the weights to sample from; undefined for the base model. */
   readonly weights: string | undefined;
   readonly prompt: Int32Array;
-  /**
-   * Sampling options. If `maxTokens` is undefined, sampling may continue up to the context length.
-   */
+  /** Sampling options. If `maxTokens` is undefined, only the context length limits the sample. */
   readonly options: Omit<SamplingOptions, 'maxTokens'> & { readonly maxTokens: number | undefined };
   /** True to return the log-probabilities of the prompt's tokens. */
   readonly promptLogprobs: boolean;
-  /** Number of most likely tokens to return per position of the prompt. */
+  /** Number of most likely tokens to return for each position of the prompt. */
   readonly topPromptLogprobs: number;
 }
 
@@ -41,7 +40,7 @@ export interface Sampling {
 
 /**
  * Creates the sampling service.
- * @param open loads the model, and is called at the first request
+ * @param open loads the model; called at the first request
  */
 export function createSampling(open: () => Promise<Engine>): Sampling {
   const loaded = lazily(open);
@@ -49,7 +48,7 @@ export function createSampling(open: () => Promise<Engine>): Sampling {
   let current: WeightSet | undefined;
   let version = 0;
   let turn: Promise<unknown> = Promise.resolve();
-  /** Switches the engine to `weights`. Requests in progress keep their weights. */
+  /** Switches the engine to `weights`. Requests in progress continue with their weights. */
   const adopt = async (weights: string | undefined): Promise<Engine> => {
     const engine = await loaded.get();
     const wanted = await weightSet(weights);
@@ -91,13 +90,16 @@ export function createSampling(open: () => Promise<Engine>): Sampling {
 interface WeightSet {
   /** Folder of the weights. Undefined for the base model. */
   readonly directory: string | undefined;
-  /** Digest of the manifest. Undefined for the base model and for folders without a manifest. */
+  /**
+   * Digest in the manifest of the folder. Undefined for the base model and for folders without a
+   * manifest.
+   */
   readonly digest: string | undefined;
 }
 
 /**
- * Returns the folder with its current digest. The digest is read again each time, because weights
- * can be saved again under the same name.
+ * Returns a folder and its current digest. The digest is read again each time, because other
+ * weights can be saved under the same name.
  */
 const weightSet = async (directory: string | undefined): Promise<WeightSet> => ({
   directory,
@@ -105,9 +107,9 @@ const weightSet = async (directory: string | undefined): Promise<WeightSet> => (
 });
 
 /**
- * Returns true if the engine already uses the weights of a request. If their folder has no
- * manifest, only the folders are compared: the folder is a snapshot, which is never written again,
- * or it is being replaced or was deleted.
+ * Returns true if the engine already uses the weights that a request needs. If their folder has no
+ * manifest, only the folder paths are compared. Such a folder is a snapshot, which is never
+ * rewritten, or is being replaced, or was deleted.
  */
 const isSame = (wanted: WeightSet, current: WeightSet): boolean =>
   wanted.directory === current.directory &&
@@ -136,10 +138,7 @@ function assertPossible(
   );
 }
 
-/**
- * Creates the error for a prompt that is too long. The length is checked first, because the most
- * likely tokens of a prompt cost one sample per position.
- */
+/** Creates the error for a prompt that is too long. */
 const tooLong = ({ length }: Int32Array, { maxModelLen }: Engine['sampler']): Refusal =>
   new Refusal(
     400,
@@ -159,8 +158,8 @@ async function scorePrompt(
 }
 
 /**
- * Returns the most likely tokens at each position, taken from a one-token sample that continues the
- * tokens before it.
+ * Returns the most likely tokens at each position of the prompt. For each position, samples one
+ * token as a continuation of the tokens before it.
  */
 async function topOfPrompt(
   sampler: Engine['sampler'],

@@ -1,4 +1,4 @@
-/** Saves the weights of a model in training, and loads them again. */
+/** Saves the weights of a model in training, and loads saved weights into it. */
 import path from 'node:path';
 import type { Engine } from '@trinity-rft/core/engine';
 import type { WeightsKind } from '../../protocol/index.js';
@@ -7,7 +7,7 @@ import type { Checkpoint } from './checkpoints.js';
 import type { Service } from './service.js';
 import type { TrainingRun } from './training-run.js';
 
-/** Subfolder of a checkpoint with the same weights and the optimizer's moments. */
+/** Subfolder of a checkpoint that contains the same weights together with the optimizer moments. */
 const resumeFolder = 'resume';
 
 export interface SaveOptions {
@@ -38,7 +38,7 @@ export function saveCheckpoint(
 
 /**
  * Loads saved weights.
- * @param optimizer if false, the optimizer's moments start at 0
+ * @param optimizer false to reset the optimizer moments to 0
  */
 export const loadCheckpoint = (
   { trainer }: Engine,

@@ -1,4 +1,7 @@
-/** State of the server: sessions, models in training, samplers, results and saved weights. */
+/**
+ * State of the server: sessions, models in training, samplers, saved weights and the results of
+ * requests.
+ */
 import { randomUUID } from 'node:crypto';
 import type { Runtime } from '@trinity-rft/core';
 import type { AdapterOptions, Engine } from '@trinity-rft/core/engine';
@@ -10,16 +13,19 @@ import { createSampling, type SampleWork, type Samples } from './sampling.js';
 import { createSessions, type Session, type Sessions } from './sessions.js';
 import { createTrainingRun, type RunFacts, type TrainingRun } from './training-run.js';
 
-/** The model that the server offers. */
+/** The model that the server trains and samples. */
 export interface TinkerModel {
-  /** Name that clients use. */
+  /** Name with which clients select the model. */
   readonly name: string;
   /** Loads the model. If `lora` is undefined, all weights are trainable. */
   readonly open: (options: {
     readonly lora: AdapterOptions | undefined;
     readonly seed: number;
   }) => Promise<Engine>;
-  /** Maximum number of tokens of prompt and response together. */
+  /**
+   * Maximum total number of tokens in prompt and response, as reported to clients. Undefined to
+   * report none.
+   */
   readonly maxModelLen: number | undefined;
 }
 
@@ -43,8 +49,9 @@ export interface Service extends Pick<ServiceOptions, 'model' | 'runtime'> {
   readonly checkpoints: Checkpoints;
   readonly samplers: Samplers;
   /**
-   * Creates model `seqId` of a session, or returns the existing one. Clients derive the model's id
-   * from the session and this number. Without a number, every call creates a model.
+   * Creates the model with number `seqId` of a session, or returns the model if it exists. Clients
+   * derive the model's id from the session and this number. If `seqId` is undefined, every call
+   * creates a model.
    * @throws Refusal 404 if the session is unknown, Refusal 400 if too many models are in training
    */
   createRun(facts: Omit<RunFacts, 'id'>, seqId: number | undefined): TrainingRun;
@@ -54,7 +61,7 @@ export interface Service extends Pick<ServiceOptions, 'model' | 'runtime'> {
    */
   run(id: string): TrainingRun;
   runs(): readonly TrainingRun[];
-  /** Frees the engine of a model after the request in progress. */
+  /** Frees the engine of a model once the request in progress has ended. */
   unload(id: string): Promise<void>;
   sample(work: SampleWork, signal: AbortSignal): Promise<Samples>;
   close(): Promise<void>;

@@ -1,5 +1,6 @@
 /**
- * Sessions of clients. When a client stops sending heartbeats, its models and samplers are freed.
+ * Sessions of clients. When a client stops sending heartbeats, its session ends, and the session's
+ * models and samplers are freed.
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@trinity-rft/core';
@@ -25,7 +26,7 @@ export interface Sessions {
   heard(id: string): void;
   /** Ends a session. @throws Refusal 404 if the session is unknown */
   finish(id: string): void;
-  /** Ends the sessions that have missed their heartbeats. */
+  /** Ends the sessions of clients that have missed their heartbeats. */
   finishSilent(): void;
   close(): void;
 }
@@ -44,8 +45,8 @@ interface OpenSession extends Session {
 }
 
 /**
- * Time in ms without heartbeats after which `finishSilent` ends a session. It covers three missed
- * heartbeats, which clients send every 10 s.
+ * Time without heartbeats after which `finishSilent` ends a session, in ms. Clients send a
+ * heartbeat every 10 s, so three must have been missed.
  */
 const missedBeatsMs = 35_000;
 

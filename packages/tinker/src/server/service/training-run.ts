@@ -1,4 +1,4 @@
-/** One model that a client trains, with an engine and a queue of requests. */
+/** One model that a client trains. It has its own engine, and a queue of requests. */
 import { createHash } from 'node:crypto';
 import type { Engine } from '@trinity-rft/core/engine';
 import { lazily } from '@trinity-rft/core/support';
@@ -11,17 +11,23 @@ export interface RunFacts {
   /** LoRA rank; 0 if all weights are trained. */
   readonly rank: number;
   readonly alpha: number;
-  /** Name suffixes of the modules with adapters, or all linear layers except the output. */
+  /**
+   * Suffixes of the names of the modules with adapters. `all-linear` selects all linear layers
+   * except the output layer.
+   */
   readonly targetModules: 'all-linear' | readonly string[];
   readonly seed: number;
   readonly userMetadata: Readonly<Record<string, unknown>>;
 }
 
-/** A client's request, with the data that orders requests and identifies repeated ones. */
+/** A client's request, with the sequence number and body that identify repeated requests. */
 interface RunRequest {
   /** Sequence number of the request. A repeated request has the same number. */
   readonly seqId: number | undefined;
-  /** Complete request body, for comparison with repeated requests. */
+  /**
+   * Complete request body. It is compared with the body of an earlier request with the same
+   * `seqId`.
+   */
   readonly body: Uint8Array | string;
 }
 
@@ -31,7 +37,7 @@ export interface TrainingRun {
   readonly lastRequestAt: string;
   /**
    * Queues `work` behind earlier requests.
-   * @returns the request id. For a repeated request, it is the id of the original request.
+   * @returns the request id; a repeated request gets the id of the original
    * @throws Refusal 409 if a different request had the same `seqId`
    */
   submit(request: RunRequest, work: (engine: Engine) => Promise<FutureResult>): string;
@@ -48,7 +54,7 @@ export interface TrainingRunOptions {
   readonly now: () => number;
 }
 
-/** Creates the queue of a model. The engine opens at the first submitted request. */
+/** Creates the queue of a model. The engine is opened at the first submitted request. */
 export function createTrainingRun({ facts, open, futures, now }: TrainingRunOptions): TrainingRun {
   const known = new Map<number, { readonly digest: string; readonly requestId: string }>();
   const engine = lazily(open);
