@@ -1,4 +1,7 @@
-/** Adds training to an existing project: dependencies, settings and a starting folder. */
+/**
+ * Adds training to an existing project: dependencies, settings and a folder with files to start
+ * from.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -17,14 +20,14 @@ import { findTemplate, packageFolder } from './templates.js';
 import { isWorkspaceMember } from './workspace-patterns.js';
 
 /**
- * Packages whose install scripts only download files or print messages. Training does not need
- * these scripts.
+ * Packages whose install scripts are disabled. The scripts only download files or print messages,
+ * which training does not need.
  */
 const denied = ['onnxruntime-node', 'protobufjs'];
 
 /**
- * Dependencies that identify a project's framework, each with the template for that framework. More
- * specific dependencies come first.
+ * Dependencies by which a project's framework is recognised, each with the template for that
+ * framework. More specific dependencies come first.
  */
 const frameworks: readonly (readonly [dependency: string, template: string])[] = [
   ['@mastra/core', 'mastra'],
@@ -39,7 +42,8 @@ const frameworks: readonly (readonly [dependency: string, template: string])[] =
 export interface AddToProjectOptions {
   /**
    * Name of an agent template.
-   * @default the template of the project's framework, otherwise "openai"
+   * @default the template for the framework that the project uses, or "openai" if none is
+   * recognised
    */
   readonly template?: string;
   /** Folder of the project. @default the working directory */
@@ -58,16 +62,19 @@ export interface AddToProjectOptions {
 
 export interface AddedToProject {
   readonly template: string;
-  /** Created and changed files, as sorted paths relative to `cwd`. */
+  /** Paths of the files that were created or changed, sorted and relative to `cwd`. */
   readonly files: readonly string[];
-  /** Dependencies of the project that the template has in another version, one line each. */
+  /**
+   * One line for each dependency that the project already has in another version than the template.
+   * These dependencies are not changed.
+   */
   readonly kept: readonly string[];
-  /** Commands to run next, one line each. */
+  /** Commands that the user should run next, one per line. */
   readonly next: readonly string[];
 }
 
 /**
- * Adds training to a project. Replaces no files and installs nothing.
+ * Adds training to a project. Does not overwrite files or install packages.
  * @throws ConfigError if there is no package.json, the template is unknown or creates a package of
  * its own, or the folder for the new files contains files
  */
@@ -133,8 +140,8 @@ const dependenciesOf = (manifest: Manifest): Readonly<Record<string, unknown>> =
 });
 
 /**
- * Adds the template's dependencies that the project lacks. Returns a line for each dependency that
- * it has in another version.
+ * Adds those dependencies of the template that the project lacks. Returns a line for each
+ * dependency that the project has in another version.
  */
 async function addDependencies(
   file: string,
@@ -152,7 +159,10 @@ async function addDependencies(
     );
 }
 
-/** Forbids the install scripts of {@link denied} in the settings of npm and Yarn. */
+/**
+ * Disables the install scripts of the packages in {@link denied}, by settings of npm and Yarn in
+ * package.json.
+ */
 async function denyScripts(manifest: string, env: Environment): Promise<void> {
   const none = Object.fromEntries(denied.map((name) => [name, false]));
   const built = Object.fromEntries(denied.map((name) => [name, { built: false }]));
@@ -162,7 +172,7 @@ async function denyScripts(manifest: string, env: Environment): Promise<void> {
   });
 }
 
-/** Returns a predicate for files at the root of a workspace that contains the project. */
+/** Returns a function that checks whether a file defines a workspace that contains the project. */
 const containing =
   (project: string, patternsOf: (file: string) => readonly string[] | undefined) =>
   (file: string): boolean => {
@@ -174,7 +184,7 @@ const containing =
   };
 
 /**
- * Returns the workspace patterns of a package.json; undefined if it declares none, or cannot be
+ * Returns the workspace patterns of a package.json, or undefined if it declares none or cannot be
  * read.
  */
 function manifestPatterns(file: string): readonly string[] | undefined {
@@ -188,8 +198,8 @@ function manifestPatterns(file: string): readonly string[] | undefined {
 }
 
 /**
- * Returns the workspace patterns of a pnpm-workspace.yaml; a pattern for any folder if it cannot be
- * parsed.
+ * Returns the workspace patterns of a pnpm-workspace.yaml, or a pattern for all folders if the file
+ * cannot be parsed.
  */
 function pnpmPatterns(file: string): readonly string[] {
   const document = parseDocument(readFileSync(file, 'utf8'));
@@ -201,8 +211,8 @@ const textsOf = (list: unknown): readonly string[] =>
   Array.isArray(list) ? list.filter((item) => typeof item === 'string') : [];
 
 /**
- * Returns pnpm's settings, extended to forbid the install scripts of {@link denied}, or undefined
- * if the project does not use pnpm.
+ * Returns pnpm's settings with the install scripts of the packages in {@link denied} disabled, or
+ * undefined if the project does not use pnpm.
  * @throws ConfigError if the existing settings cannot be edited
  */
 async function pnpmSettingsOf(
@@ -227,8 +237,8 @@ async function pnpmSettingsOf(
 }
 
 /**
- * Returns the nearest file called `name` for which `accepts` is true, in the folder or a parent
- * folder.
+ * Returns the nearest file called `name` for which `accepts` returns true. Searches the folder and
+ * its parent folders.
  */
 function findUp(
   folder: string,

@@ -10,7 +10,9 @@ import { findTemplate, packageFolder } from './templates.js';
 export interface CreateProjectOptions {
   /** Name of a template in {@link templates}. @default "openai" */
   readonly template?: string;
-  /** Folder to create; if it exists, it must be empty. Its name becomes the package name. */
+  /**
+   * Folder to create. If it exists, it must be empty. The package name is derived from its name.
+   */
   readonly folder: string;
   /** Folder against which a relative `folder` is resolved. @default the working directory */
   readonly cwd?: string;
@@ -25,18 +27,18 @@ export interface CreatedProject {
   readonly template: string;
   /** Absolute path of the project. */
   readonly folder: string;
-  /** Name in package.json. */
+  /** Package name in package.json. */
   readonly name: string;
-  /** Sorted paths of all files outside of `.git`, relative to the folder. */
+  /** Paths of all files except those in `.git`, sorted and relative to the folder. */
   readonly files: readonly string[];
-  /** Commands to run next, one line each. */
+  /** Commands that the user should run next, one per line. */
   readonly next: readonly string[];
 }
 
 /**
- * Creates a project. Installs and downloads nothing.
+ * Creates a project in a new folder. Does not install or download anything.
  * @throws ConfigError for an unknown template, a folder that contains files, or a name that npm
- * refuses
+ * does not accept
  */
 export async function createProject({
   template = 'openai',
@@ -65,7 +67,7 @@ export async function createProject({
   };
 }
 
-/** Copies the files of a template's parts, except files with the names in `without`. */
+/** Copies the files in a template's parts, except those with a name in `without`. */
 export async function copyParts(
   parts: readonly string[],
   target: string,
@@ -80,7 +82,7 @@ export async function copyParts(
 }
 
 /**
- * Creates a folder, or accepts one that contains nothing but `.git`.
+ * Creates a folder. An existing folder is accepted if it contains nothing but `.git`.
  * @throws ConfigError if the path is a file, or the folder contains anything else
  */
 export async function makeEmptyFolder(folder: string): Promise<void> {
@@ -95,8 +97,8 @@ export async function makeEmptyFolder(folder: string): Promise<void> {
 }
 
 /**
- * Restores the leading dots of names such as .npmrc and .gitignore. npm leaves files with these
- * names out of packages, so the package has them as `_npmrc` and `_gitignore`.
+ * Renames files such as `_npmrc` and `_gitignore` to `.npmrc` and `.gitignore`. The package has
+ * them under other names because npm does not publish files with the real names.
  */
 async function restoreHiddenFiles(folder: string): Promise<void> {
   for (const file of await readdir(folder))
@@ -104,7 +106,7 @@ async function restoreHiddenFiles(folder: string): Promise<void> {
       await rename(path.join(folder, file), path.join(folder, file.replace('_', '.')));
 }
 
-/** Sorted paths of all files outside of `.git`, relative to the folder. */
+/** Returns the paths of all files except those in `.git`, sorted and relative to the folder. */
 export async function listFiles(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries

@@ -1,4 +1,4 @@
-/** The command line of `npm create @trinity-rft [FOLDER] [--template NAME] [--add]`. */
+/** Command line of `npm create @trinity-rft [FOLDER] [--template NAME] [--add]`. */
 import { createInterface } from 'node:readline/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -85,8 +85,8 @@ function readArguments(
 }
 
 /**
- * In a terminal, asks for missing arguments; otherwise uses the defaults. Returns undefined if the
- * user ends the input, as with Ctrl-C.
+ * Asks for missing arguments if the command runs in a terminal; otherwise, uses the defaults.
+ * Returns undefined if the user ends the input, for example with Ctrl-C.
  */
 async function askForMissing({
   folder,

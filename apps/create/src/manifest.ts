@@ -12,14 +12,14 @@ export interface Manifest {
 }
 
 /**
- * File with the package.json fields of a template's part. A file called package.json would make the
- * part a package of its own.
+ * Name of the file with the package.json fields of a template's part. It is not called
+ * package.json, which would make the part a package of its own.
  */
 export const partFile = 'manifest.json';
 
 /**
- * Returns the merged package.json fields of a template's parts. Trinity's packages get this
- * package's version.
+ * Returns the merged package.json fields of a template's parts. The versions of Trinity's packages
+ * are set to the version of this package.
  */
 export function partsOf(parts: readonly string[]): Manifest {
   const manifests = parts
@@ -32,7 +32,7 @@ export function partsOf(parts: readonly string[]): Manifest {
 }
 
 /**
- * Reads the package.json fields that a file contains.
+ * Reads a file with package.json fields.
  * @throws ConfigError if the file does not contain a JSON object
  */
 export function readManifest(file: string): Manifest {
@@ -45,7 +45,7 @@ export function readManifest(file: string): Manifest {
   throw new ConfigError(`${file} holds no JSON object. Expected the package.json of a project.`);
 }
 
-/** Adds fields and entries to a package.json. Keeps existing values and the indentation. */
+/** Adds fields and entries to a package.json. Existing values and the indentation are kept. */
 export async function editManifest(file: string, added: Manifest): Promise<void> {
   const text = readFileSync(file, 'utf8');
   const indent = /^[ \t]+(?=")/m.exec(text)?.[0] ?? 2;
@@ -58,8 +58,8 @@ export async function editManifest(file: string, added: Manifest): Promise<void>
 }
 
 /**
- * Merges two manifests, including the entries of objects such as `dependencies` and `scripts`. The
- * second manifest takes precedence.
+ * Merges two manifests and the entries of objects in them, such as `dependencies` and `scripts`.
+ * Where both have a value, that of the second is used.
  */
 function merge(first: Manifest, second: Manifest): Manifest {
   const entries = Object.entries(second).map(([field, value]) => {
@@ -73,9 +73,9 @@ const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Converts the name of a folder to a package name: lower case, with dashes for spaces and
+ * Converts a folder name to a package name: lower case, with dashes instead of spaces and
  * underscores.
- * @throws ConfigError if npm would not accept the result
+ * @throws ConfigError if npm would not accept the package name
  */
 export function packageNameOf(folder: string): string {
   const name = path

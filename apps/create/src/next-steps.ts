@@ -1,4 +1,4 @@
-/** Commands to run after a project was created or changed. */
+/** Commands that the user should run after a project was created or changed. */
 export type PackageManager = 'npm' | 'pnpm' | 'yarn' | 'bun';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -6,14 +6,15 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const packageManagers: readonly PackageManager[] = ['npm', 'pnpm', 'yarn', 'bun'];
 
 /**
- * Package manager that started this process, according to `npm_config_user_agent`; npm if unknown.
+ * Returns the package manager that started this process, according to `npm_config_user_agent`, or
+ * npm if it is unknown.
  */
 export function packageManagerOf(env: Environment): PackageManager {
   const [name] = (env['npm_config_user_agent'] ?? '').split('/');
   return packageManagers.find((known) => known === name) ?? 'npm';
 }
 
-/** Each package manager's command prefix for running an executable of an installed package. */
+/** For each package manager, the command prefix that runs an executable of an installed package. */
 export const runners: Readonly<Record<PackageManager, string>> = {
   npm: 'npx',
   pnpm: 'pnpm exec',
@@ -21,15 +22,15 @@ export const runners: Readonly<Record<PackageManager, string>> = {
   bun: 'bunx',
 };
 
-/** Quotes a path for a command line. */
+/** Quotes a path for a command line if it contains white space. */
 export const quoted = (folder: string): string =>
   /\s/.test(folder) ? JSON.stringify(folder) : folder;
 
 /**
- * Returns the install command. On Linux, the install script of onnxruntime-node downloads a CUDA
- * build, so the script must be disabled. npm from 11.19 on (`allowScripts`) and Yarn from 2 on
- * (`dependenciesMeta`) have a setting for this in package.json. For older versions, the command
- * sets a variable, unless the project's `.npmrc` disables the script (`hasSetting`).
+ * Returns the install command. On Linux, it must prevent the install script of onnxruntime-node
+ * from downloading a CUDA build. npm from 11.19 on (`allowScripts`) and Yarn from 2 on
+ * (`dependenciesMeta`) do so by a setting in package.json. For older versions, the command sets an
+ * environment variable, unless the project's `.npmrc` disables the script (`hasSetting`).
  */
 export function installCommand(
   env: Environment,

@@ -6,13 +6,15 @@ export interface Template {
   readonly name: string;
   /** Description for users, on one line. */
   readonly description: string;
-  /** Folders in `templates/`, whose files are copied in this order. */
+  /** Names of folders in `templates/`. Their files are copied in this order. */
   readonly parts: readonly string[];
-  /** Line that is printed before the install command, for a step that is required first. */
+  /** Line to print before the install command, for a step that the user must do first. */
   readonly before?: string;
 }
 
-/** Root folder of this package. Sources and built files are both one level below it. */
+/**
+ * Root folder of this package. Source files and built files are each in a folder directly below it.
+ */
 export const packageFolder = path.join(import.meta.dirname, '..');
 
 /** Templates in the order in which they are listed; the first is the default. */

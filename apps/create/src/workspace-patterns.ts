@@ -1,11 +1,13 @@
-/** Patterns for the projects of a workspace, as in package.json and pnpm-workspace.yaml. */
+/**
+ * Matches folders against the patterns of a workspace, as in package.json and pnpm-workspace.yaml.
+ */
 import path from 'node:path';
 
 /**
- * Returns true if a folder is a project of the workspace.
- * @param folder path relative to the root; the root itself is always a project
- * @param patterns globs such as `apps/*`; those that begin with `!` exclude. A pattern with
- * unsupported syntax includes every folder, or excludes none.
+ * Returns true if a folder belongs to the workspace.
+ * @param folder path relative to the root of the workspace; the root itself always belongs to it
+ * @param patterns globs such as `apps/*`. Patterns that begin with `!` exclude folders. A pattern
+ * with unsupported syntax matches every folder, or excludes no folder if it begins with `!`.
  */
 export function isWorkspaceMember(folder: string, patterns: readonly string[]): boolean {
   if (folder === '') return true;
@@ -20,8 +22,9 @@ export function isWorkspaceMember(folder: string, patterns: readonly string[]): 
 }
 
 /**
- * Converts a pattern to a regular expression. Returns undefined for a pattern with unbalanced
- * braces, a class `[...]`, a group such as `@(a|b)`, an escaped character or a numeric range.
+ * Converts a pattern to a regular expression. Returns undefined if the pattern uses unsupported
+ * syntax: unbalanced braces, a class `[...]`, a group such as `@(a|b)`, an escaped character or a
+ * numeric range.
  */
 function expressionOf(pattern: string): RegExp | undefined {
   if (/[[\]()\\]|\{[^}]*\.\./.test(pattern)) return undefined;

@@ -1,9 +1,13 @@
-/** Samplers on vLLM and SGLang servers, as `SamplerFactory` objects selected by name. */
+/**
+ * Sampler factories for vLLM and SGLang servers. The configuration selects a factory by its name.
+ */
 import type { SamplerFactory } from '@trinity-rft/core/engine';
 import { sglangServer } from './servers/sglang.js';
 import { openSampler, openVllmSampler } from './sampler.js';
 
-/** The sampler `vllm`, for vLLM 0.32 or newer started with `--enable-scale-out`. */
+/**
+ * Factory of samplers on vLLM servers (version 0.32 or newer, started with `--enable-scale-out`).
+ */
 export const vllmSampler: SamplerFactory = {
   name: 'vllm',
   capabilities: { grammar: false },
@@ -11,8 +15,8 @@ export const vllmSampler: SamplerFactory = {
 };
 
 /**
- * The sampler `sglang`. It was written from SGLang's documentation and was never tested with a
- * server.
+ * Factory of samplers on SGLang servers. It was written from SGLang's documentation and has not
+ * been tested with a server.
  */
 export const sglangSampler: SamplerFactory = {
   name: 'sglang',

@@ -6,14 +6,14 @@ import { z } from 'zod';
 
 const withSize = z.object({ vocab_size: z.number().int().positive() });
 /**
- * Schema of config.json. Some multimodal models keep the language model's settings in
+ * Schema of `config.json`. Some multimodal models nest the language model's settings in
  * `text_config`.
  */
 const config = z.union([withSize, z.object({ text_config: withSize })]);
 
 /**
  * Reads the vocabulary size from a model folder.
- * @throws CheckpointError if config.json is missing, invalid or gives no vocabulary size
+ * @throws CheckpointError if config.json is missing, invalid or contains no vocabulary size
  */
 export async function readVocabSize(modelPath: string): Promise<number> {
   const file = path.join(modelPath, 'config.json');

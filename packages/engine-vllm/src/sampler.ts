@@ -1,4 +1,4 @@
-/** A sampler that delegates its work to servers of the same kind. */
+/** A sampler that delegates its calls to several servers of the same kind, such as vLLM. */
 import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import {
@@ -30,23 +30,27 @@ import { weightsOnServer, type InUse, type Weights } from './servers/weights.js'
 import { ServerFault } from './wire/fault.js';
 import type { GeneratedChoice } from './wire/generate.js';
 
-/** Maximum milliseconds to wait for the first response of a starting server. */
+/**
+ * Maximum time to wait for the first response of a server that is still starting, in milliseconds.
+ */
 const startPatienceMs = 120_000;
 const startPauseMs = 1000;
 const textLength = 24;
 
-/** The servers' weights before any weights are delivered. */
+/** Weights with which the servers were started, in use until the first delivery. */
 const started: Weights = { version: -1, label: 'default', folder: undefined };
 
-/** Opens a sampler on the vLLM servers of `options`. Rejects unless all servers answer. */
+/**
+ * Opens a sampler that uses the vLLM servers in `options`. Rejects if a server does not respond.
+ */
 export const openVllmSampler = (options: SamplerOptions): Promise<RemoteSampler> =>
   openSampler(vllmServer, options);
 
 type Connect = (address: ServerAddress) => SamplingServer;
 
 /**
- * Opens a sampler on the servers of `options`, each connected by `connect`. Rejects unless all
- * servers answer.
+ * Opens a sampler that uses the servers in `options`. Rejects if a server does not respond.
+ * @param connect creates the client of one server
  */
 export async function openSampler(
   connect: Connect,
@@ -82,7 +86,7 @@ interface OpenedServer {
   readonly maxModelLen: number;
 }
 
-/** Calls the server repeatedly until it has started, for at most `startPatienceMs` in total. */
+/** Calls a server repeatedly until it responds, for at most `startPatienceMs` in total. */
 async function openServer(
   server: SamplingServer,
   options: SamplerOptions,
@@ -192,9 +196,9 @@ function samplerOver(pool: Pool, { vocabSize, maxModelLen }: Limits): RemoteSamp
 }
 
 /**
- * Wraps `onTokens` so that each token is reported only once. After a failure, another server
- * samples the same tokens again with the same seed.
- * @param reported tokens already reported, per choice
+ * Wraps `onTokens` to leave out tokens that have already been reported. After a server fails,
+ * another one samples the same tokens again, using the same seed.
+ * @param reported tokens that have been reported, for each choice; updated by the wrapper
  */
 function reportOnce(reported: number[][], onTokens: TokenListener): TokenListener {
   const drawn: number[] = [];
@@ -214,7 +218,10 @@ function reportOnce(reported: number[][], onTokens: TokenListener): TokenListene
   };
 }
 
-/** Converts a 404 response to a `stale` fault: the server no longer has the call's weights. */
+/**
+ * Converts a 404 response to a fault of kind `stale`, which means that the server no longer has the
+ * weights that the call uses.
+ */
 async function orStale<T>({ weights }: InUse, call: Promise<T>): Promise<T> {
   try {
     return await call;
@@ -225,7 +232,8 @@ async function orStale<T>({ weights }: InUse, call: Promise<T>): Promise<T> {
 }
 
 /**
- * Returns the sequence of a choice, with the versions of the weights that sampled it.
+ * Returns the sampled sequence of a choice, with the version of the weights that sampled each part
+ * of it.
  * @throws ServerFault if the choice was sampled with weights that this sampler has not delivered
  */
 function sequenceOf(
@@ -255,8 +263,9 @@ function assertStops({ hasTokenizer, server }: Replica, { stop = [] }: SamplingO
 }
 
 /**
- * Checks a prompt. Returns the maximum number of tokens in the response.
- * @throws ModelError 400 if the prompt is empty, leaves no room, or has an unknown token id
+ * Checks a prompt, and returns how many tokens the response may have.
+ * @throws ModelError 400 if the prompt is empty, leaves no room for a response, or has an unknown
+ * token id
  */
 function assertPrompt(prompt: Int32Array, vocabSize: number, maxModelLen: number): number {
   const room = maxModelLen - prompt.length;

@@ -7,8 +7,8 @@ import { createMachine } from './run/machine.js';
 import { DeviceRuntime } from './runtime.js';
 
 /**
- * Maximum estimated operations per submit, enough for about a tenth of a second. Drivers abort long
- * submits, and a long submit also freezes the desktop.
+ * Maximum estimated number of operations per submit, which takes about a tenth of a second. Drivers
+ * abort long submits, and the desktop freezes during a submit.
  */
 const portions = { gpu: 5e10, software: 2e8 };
 
@@ -24,7 +24,8 @@ export async function createGraphRuntime(options: DeviceOptions): Promise<GraphR
 }
 
 /**
- * Checks, without opening a device, that a graph can be executed.
+ * Checks that the kernels support a graph and that the package `webgpu` can be loaded. Does not
+ * open a device.
  * @throws ConfigError if the package `webgpu` is missing, EngineError naming an operator that has
  * no kernel
  */

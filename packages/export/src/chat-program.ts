@@ -1,14 +1,14 @@
 /**
- * Writes `chat.mjs` of an export: a program that sends the model one prompt, with the chat settings
- * of training.
+ * Generates `chat.mjs`, a program in the export that sends one prompt to the model with the chat
+ * settings of training.
  */
 import { chatFormatOptions, type ChatSettings } from '@trinity-rft/local';
 import type { FormatName } from './format/formats.js';
 import { ollamaNameOf } from './targets/model-name.js';
 
 /**
- * Returns a short program to execute with `node chat.mjs "..."`. Its first line names the packages
- * to install.
+ * Returns the source text of `chat.mjs`, which is executed with `node chat.mjs "..."`. Its first
+ * line names the packages to install.
  */
 export function chatProgram(
   format: FormatName,
@@ -33,7 +33,7 @@ export function chatProgram(
   return programs[format];
 }
 
-/** Returns the string as a literal for the program. */
+/** Returns the string as a JavaScript literal. */
 const quoted = (text: string): string => JSON.stringify(text);
 
 const local = (model: string, install: string): string => `// ${install}
@@ -50,8 +50,8 @@ await model.close();
 `;
 
 /**
- * Returns the options of `createChatFormat` as source text, without the template, which is in the
- * written files.
+ * Returns the options of `createChatFormat` as source text. Leaves out the chat template, which the
+ * export contains as a file.
  */
 function settingsOf(chat: ChatSettings): string {
   const { chatTemplate: _, ...options } = chatFormatOptions(chat);

@@ -46,7 +46,8 @@ export interface ExportOptions {
   readonly model: ModelPlace;
   readonly format: FormatName;
   /**
-   * Number format of the weights. Not allowed if only the adapter is exported.
+   * Data type or quantisation of the weights, as for `--quantize`. Not allowed if only the adapter
+   * is exported.
    * @default `bfloat16` for hf; `q8` for transformersjs. For gguf and ollama: `Q4_K_M` if the model
    * has at least a billion weights and no adapter is merged into quantised weights, else `Q8_0`
    */
@@ -56,7 +57,7 @@ export interface ExportOptions {
    * @default false
    */
   readonly adapterOnly?: boolean;
-  /** Folder to write, which must be new or empty. */
+  /** Folder to write. It must not exist, or must be empty. */
   readonly directory: string;
   /**
    * Name of the model, on one line. In file names, characters other than letters, digits, `_`, `.`
@@ -64,47 +65,55 @@ export interface ExportOptions {
    * @default project and name of the run, otherwise the name of the folder
    */
   readonly name?: string;
-  /** Compares checkpoint and export by running the same prompts through both. @default no check */
+  /**
+   * Settings of the check, which compares checkpoint and export by running the same prompts through
+   * both. @default no check
+   */
   readonly check?: CheckOptions;
   /**
-   * Measures the export's rewards and compares them with the checkpoint's. Called with the export
-   * as a model; not called for float32 exports.
-   * @default no comparison
+   * Measures the rewards of the export and compares them with those of the checkpoint. Called with
+   * the export as a model, except if its weights are float32. @default no comparison
    */
   readonly compareRewards?: (exported: LocalModel) => Promise<readonly RewardComparison[]>;
   /**
-   * Reads sequences of the training run, on which {@link ExportReport.mergeLoss} is measured. Each
-   * sequence must fit into the model's context.
+   * Reads sequences that the training run recorded, for measuring {@link ExportReport.mergeLoss}.
+   * Each sequence must fit into the model's context.
    * @default sequences sampled from the checkpoint
    */
   readonly recorded?: () => Promise<readonly TokenRow[]>;
   readonly signal?: AbortSignal;
-  /** Called with each line of progress. @default no callback */
+  /** Called with each progress message. @default no callback */
   readonly onProgress?: (line: string) => void;
 }
 
-/** Means over the tasks of an evaluation set. */
+/**
+ * Comparison of a metric between checkpoint and export. Values are means over the tasks of an
+ * evaluation set.
+ */
 export interface RewardComparison {
   readonly set: string;
   /** Name of the metric: `reward`, or `accuracy` if the training run recorded no rewards. */
   readonly metric: string;
   readonly checkpoint: number;
   readonly exported: number;
-  /** Number of rollouts of the exported model that failed. Their rewards count as 0. */
+  /** Number of rollouts of the exported model that failed. Each counts as reward 0. */
   readonly failedRuns: number;
   /** 95 % confidence interval of `exported`. */
   readonly interval?: EvaluationScore['interval'];
 }
 
-/** Contents of `export.json`, as plain data. */
+/** Contents of `export.json`. */
 export interface ExportReport {
   readonly version: 1;
   readonly name: string;
   readonly format: FormatName;
-  /** Number format of the weights; `as stored` for a PEFT folder, which is a copy. */
+  /**
+   * Data type or quantisation of the weights; `as stored` for a PEFT folder, whose weights are
+   * copied.
+   */
   readonly numbers: string;
   readonly adapterOnly: boolean;
-  /** Main file, relative to the folder. */
+  /** Path of the main file, relative to the folder. */
   readonly file: string;
   readonly bytes: number;
   readonly files: readonly CheckpointFile[];
@@ -114,12 +123,12 @@ export interface ExportReport {
     readonly base?: string;
     readonly evaluations?: RunFacts['evaluations'];
   };
-  /** Settings for chatting with the model, with keys named as in `explorer.rollout_model`. */
+  /** Settings for chatting with the model. Their keys are those of `explorer.rollout_model`. */
   readonly chat: ChatSettings;
   readonly notes: readonly string[];
   /**
-   * Difference between the file and the checkpoint, if an adapter is merged into quantised weights
-   * and the result is quantised again.
+   * Loss of precision in the file, if an adapter was merged into quantised weights and the result
+   * was quantised again; otherwise undefined.
    */
   readonly mergeLoss?: MergeLoss;
   /** Result of the check; undefined if the export was not checked. */
@@ -136,8 +145,8 @@ const writers: Readonly<Record<FormatName, (input: TargetInput) => Promise<Writt
 };
 
 /**
- * Writes the export. The folder appears when it is complete. If a check fails, the folder is kept,
- * and `export.json` lists the faults.
+ * Writes an export. The folder appears under its name only when it is complete. If the check fails,
+ * the folder is kept, and `export.json` lists the faults.
  * @throws ConfigError for contradictory options, a folder in use, a full disk or a missing package;
  * CheckpointError for a damaged checkpoint, or a model that the format cannot represent
  */
@@ -201,8 +210,8 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
 }
 
 /**
- * Returns a note on `enable_thinking`, which other programs must pass, because the template does
- * not contain its value.
+ * Returns a note for users of other programs if the model was trained with `enable_thinking`. Such
+ * a program must pass the value to the template, which does not contain it.
  */
 const thinkingNotes = ({ enable_thinking: value }: ChatSettings): readonly string[] =>
   value === undefined
@@ -238,8 +247,8 @@ async function rewardsOf(
 }
 
 /**
- * Writes the files next to the weights of a whole model. These are `chat.mjs` and, for exports that
- * are folders, the chat template of training.
+ * Writes the files beside the weights of a whole model: `chat.mjs` and, if the export is a folder
+ * of files, the chat template of training.
  */
 async function writeCompanions(
   { folder, adapter, chat, name, numbers }: TargetInput,
@@ -278,8 +287,8 @@ function adapterOf(from: string): string {
 }
 
 /**
- * Returns the number of weights to export, and the quantised weights that an adapter is merged
- * into, if any.
+ * Returns the number of weights to export and, if an adapter is merged into quantised weights,
+ * those weights.
  */
 async function weightsIn(
   adapter: string | undefined,

@@ -7,9 +7,9 @@ import { ConfigError, describeError, ModelError } from '@trinity-rft/core';
 import type { ExportReport } from './export-model.js';
 
 /**
- * Uploads the folder's files to a repository, and replaces files of the same name. From
- * `export.json`, uploads only the fields that `loadModel` needs. Creates a private repository if
- * there is none. Uses the hub at `HF_ENDPOINT`, if set.
+ * Uploads the folder's files to a repository of the hub, replacing files with the same names.
+ * Creates a private repository if it does not exist. Of `export.json`, uploads only the fields that
+ * `loadModel` needs. Uses the hub at `HF_ENDPOINT` if this variable is set.
  * @param repository `OWNER/NAME`
  * @returns URL of the repository
  * @throws ConfigError as {@link readPush} does; ModelError if the upload fails
@@ -51,8 +51,8 @@ export async function pushFolder(
 }
 
 /**
- * Returns the token for an upload. Callers can check the settings of an upload before they write
- * the folder.
+ * Checks the settings of an upload and returns the access token. Callers can thus find wrong
+ * settings before they write the folder.
  * @throws ConfigError if the name is not `OWNER/NAME` or `HF_TOKEN` is not set
  */
 export function readPush(
@@ -71,7 +71,7 @@ export function readPush(
   );
 }
 
-/** Returns `export.json` without details of this machine, such as folder names. */
+/** Returns `export.json` without facts about this machine, such as folder names. */
 async function shared(file: string): Promise<Blob> {
   const report = JSON.parse(await readFile(file, 'utf8')) as ExportReport;
   const { version, file: main, chat } = report;

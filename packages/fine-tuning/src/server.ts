@@ -34,16 +34,16 @@ export interface FineTuningServerOptions {
   readonly host?: string | undefined;
   /** Port; 0 = any free port. @default 0 */
   readonly port?: number | undefined;
-  /** Key that clients must send. @default a random key */
+  /** API key that clients must send. @default a random key */
   readonly apiKey?: string | undefined;
   /**
-   * True to execute the Python code of graders, with the rights of this process.
-   * @default false
+   * True to execute the Python code in graders, which then has all rights of this process. @default
+   * false
    */
   readonly pythonGraders?: boolean | undefined;
   /** Webhook that is notified when jobs end. @default no webhook */
   readonly webhook?: WebhookSettings | undefined;
-  /** Maximum number of models in memory. @default 2 */
+  /** Maximum number of models that are loaded at the same time. @default 2 */
   readonly keep?: number;
   readonly onEvent: (line: string) => void;
 }
@@ -52,13 +52,16 @@ export interface FineTuningServer {
   /** URL of the server, `http://HOST:PORT`. */
   readonly url: string;
   readonly apiKey: string;
-  /** Interrupts the running job, which the next server resumes. */
+  /**
+   * Stops the server and interrupts the running job, which is resumed when a server is opened on
+   * the same directory.
+   */
   close(): Promise<void>;
 }
 
 const usualKeep = 2;
 /**
- * Timeout of a request, in milliseconds. The largest upload, 512 MiB, needs this time at 7.2
+ * Timeout of a request, in milliseconds. The largest upload, 512 MiB, takes this long at 7.2
  * Mbit/s.
  */
 const uploadTimeoutMs = 600_000;
@@ -100,7 +103,7 @@ export async function openFineTuningServer(
 
 const runsOf = (directory: string): string => path.join(directory, 'runs');
 
-/** Opens the server on a directory that this process has locked. */
+/** Opens the server on a directory whose lock this process holds. */
 async function openLocked(
   directory: string,
   options: FineTuningServerOptions,
@@ -183,7 +186,7 @@ async function openLocked(
   };
 }
 
-/** Returns the trained model of a job and its checkpoints, as names with folders. */
+/** Returns the trained model of a job and its checkpoints, as pairs of model name and folder. */
 function trainedModels(
   job: JobRecord,
   steps: readonly number[],
@@ -197,7 +200,10 @@ function trainedModels(
   return [[name, job.checkpoint], ...checkpoints];
 }
 
-/** Returns true for routes of this package. The model server handles all other routes. */
+/**
+ * Returns true if a request is for a route of this package. All other requests are passed to the
+ * model server.
+ */
 function isOwn({ method, url }: Request): boolean {
   const { pathname } = new URL(url);
   const isModel = /^\/v1\/models(\/|$)/.test(pathname) && method !== 'POST';

@@ -1,4 +1,7 @@
-/** Reads request bodies within limits. All our servers read bodies with this module. */
+/**
+ * Reads the bodies of requests, within limits on size, time and nesting. All servers of this
+ * project use this module.
+ */
 import { ModelError, type Clock, CancelledError } from '@trinity-rft/core';
 import { jsonErrorPosition } from './json-position.js';
 
@@ -6,8 +9,8 @@ export interface BodyLimits {
   readonly maxBytes: number;
   /**
    * Maximum time for reading the body. Needed for requests without a socket, to which the HTTP
-   * server's deadline does not apply.
-   * @default only the HTTP server's deadline
+   * server's request timeout does not apply.
+   * @default undefined: only the HTTP server's request timeout applies
    */
   readonly deadline?: { readonly ms: number; readonly clock: Pick<Clock, 'after'> } | undefined;
 }
@@ -49,8 +52,9 @@ const readWhole = async (request: Request): Promise<Uint8Array<ArrayBuffer>> =>
   new Uint8Array(await request.arrayBuffer());
 
 /**
- * Reads the chunks of a body, and stops at the limit.
+ * Reads the chunks of a body, up to the size limit.
  * @param late promise that rejects at the deadline
+ * @throws ModelError 413 if the body is larger
  */
 async function readChunks(
   request: Request,
@@ -78,18 +82,19 @@ async function readChunks(
 }
 
 export interface JsonText {
-  /** Expected content of the body, for messages. @default "a JSON document" */
+  /**
+   * Noun phrase for the expected content of the body, for error messages. @default "a JSON
+   * document"
+   */
   readonly expected?: string | undefined;
   /**
-   * Maximum nesting depth. Schemas and arguments have a few levels, so deeper values are an attack
-   * or a mistake.
-   * @default 128
+   * Maximum nesting depth. Valid requests have a few levels, so a deeper value is an attack or a
+   * mistake. @default 128
    */
   readonly maxDepth?: number;
   /**
-   * Maximum number of values other than numbers. This limit bounds the number of errors that later
-   * checks report.
-   * @default 500_000
+   * Maximum number of values that are not numbers. It limits the number of errors that a later
+   * validation can report. @default 500_000
    */
   readonly maxValues?: number;
 }
@@ -136,8 +141,8 @@ export async function readJson(request: Request, options: BodyLimits & JsonText)
 type Excess = 'depth' | 'values' | undefined;
 
 /**
- * Returns the limit that a value exceeds, or undefined if it exceeds none. Recurses no deeper than
- * the limit, because the value may have a million levels.
+ * Returns which limit a value exceeds, or undefined if it exceeds none. Does not recurse deeper
+ * than the limit, because the value may have a million levels.
  */
 function excessOf(
   root: unknown,

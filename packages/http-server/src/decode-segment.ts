@@ -1,4 +1,7 @@
-/** Decodes the percent escapes of a path segment. Returns a segment with invalid escapes unchanged. */
+/**
+ * Decodes the percent escapes in a path segment. If an escape is invalid, returns the segment
+ * unchanged.
+ */
 export function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment);

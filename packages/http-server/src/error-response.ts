@@ -1,4 +1,4 @@
-/** Errors in OpenAI's format, which our servers use. */
+/** Creates error responses in OpenAI's format, which all servers of this project use. */
 import { CancelledError, describeError, ModelError } from '@trinity-rft/core';
 
 export interface ErrorBody {
@@ -7,7 +7,7 @@ export interface ErrorBody {
     readonly type: string;
     readonly param: string | null;
     readonly code: string;
-    /** Ids that the error is about; present only in errors of feedback requests. */
+    /** Message ids to which the error refers; present only in errors of feedback requests. */
     readonly msg_ids?: readonly string[];
   };
 }
@@ -28,9 +28,9 @@ export function errorBody(error: unknown): ErrorBody {
 }
 
 /**
- * Creates the response for an error. Sets the header `Allow` for 405, `Retry-After` if the error
- * specifies the delay, and `x-should-retry: false` if a retry cannot succeed, because some clients
- * would otherwise retry after a conflict.
+ * Creates the HTTP response for an error. Sets the header `Allow` for status 405, and `Retry-After`
+ * if the error specifies a delay. Sets `x-should-retry: false` if a retry cannot succeed, because
+ * some clients retry after any conflict.
  */
 export function errorResponse(error: unknown): Response {
   const { status } = classify(error);
@@ -52,10 +52,10 @@ const temporaryStatuses = new Set([408, 429]);
 const headerOfDetail = { allow: 'allow', retryAfter: 'retry-after' };
 
 /**
- * Passes a server fault to `onFault`, and returns the error for the client: it has neither the
- * message nor the cause, which may name files and addresses of this machine. Returns other errors
- * unchanged, such as those of a busy server that tells clients when to retry
- * (`details.retryAfter`), and every error if `onFault` is undefined.
+ * Calls `onFault` if the error is a server fault, and returns an error for the client without the
+ * original message and cause, which may contain file names and addresses of this machine. Returns
+ * the error unchanged if it is not a server fault, if it tells the client when to retry
+ * (`details.retryAfter`), or if `onFault` is undefined.
  */
 export function withoutCause(
   error: unknown,
@@ -70,7 +70,7 @@ export function withoutCause(
   return new ModelError(message, { status, code, retryable, details });
 }
 
-/** Creates the error for requests to a server that is stopping. */
+/** Creates the error with which a server that is shutting down rejects requests. */
 export const stopping = (): ModelError =>
   new ModelError('The server is stopping. Repeat the request when it is back.', {
     status: 503,
@@ -93,8 +93,8 @@ const typeOfStatus: Readonly<Record<number, string>> = {
 };
 
 /**
- * Returns the status, type and code of an error. Only server faults have a status of 5xx, because
- * clients retry after 5xx. The status 499 appears only in logs.
+ * Returns the HTTP status, type and code for an error. Only server faults have a 5xx status,
+ * because clients retry after 5xx. The status 499 (client disconnected) appears only in logs.
  */
 function classify(error: unknown): ErrorClass {
   if (error instanceof ModelError) {

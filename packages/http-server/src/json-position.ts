@@ -2,14 +2,14 @@
 import { parse, type ParseError } from 'jsonc-parser';
 
 /**
- * Maximum length of a string to search, because a malicious string may have an error at every
- * character.
+ * Maximum length of a string to search, in characters. It is limited because a malicious string may
+ * have an error at every character.
  */
 const maxLength = 100_000;
 
 /**
- * Returns the position of the first error, such as ` (line 1, column 9)`, or an empty string if it
- * cannot be found quickly.
+ * Returns the position of the first error as text, such as ` (line 1, column 9)`. Returns an empty
+ * string if the position is unknown, for example because the string is too long.
  */
 export function jsonErrorPosition(text: string): string {
   if (text.length > maxLength) return '';

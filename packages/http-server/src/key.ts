@@ -1,14 +1,14 @@
-/** Checks the key that a server requires. */
+/** Checks the API key that a server requires. */
 import { hash, timingSafeEqual } from 'node:crypto';
 import { ConfigError } from '@trinity-rft/core';
 
-/** Returns the key in the header `Authorization: Bearer`. */
+/** Returns the API key in the header `Authorization: Bearer`, or undefined if there is none. */
 export const bearerKey = (headers: Headers): string | undefined =>
   /^bearer +(\S+)$/i.exec(headers.get('authorization')?.trim() ?? '')?.[1];
 
 /**
- * Returns a function that returns true for requests with the key, as `Authorization: Bearer` or
- * `x-api-key`. The comparison takes the same time for every wrong key.
+ * Returns a function that checks whether a request contains the API key, in `Authorization: Bearer`
+ * or `x-api-key`. The comparison takes the same time for every wrong key.
  * @throws ConfigError `KEY_EMPTY` for an empty key
  */
 export function keyCheck(key: string): (request: Pick<Request, 'headers'>) => boolean {

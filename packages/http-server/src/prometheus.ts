@@ -6,32 +6,32 @@
 /** Names and values of labels; values may be any string. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** A number that only increases. */
+/** A metric that only increases. */
 export interface Counter {
   add(labels: Labels, count?: number): void;
 }
 
-/** Durations, counted in buckets with fixed upper bounds. */
+/** A metric that counts durations in buckets with fixed upper bounds. */
 export interface Histogram {
   observe(labels: Labels, seconds: number): void;
 }
 
 type ReadValues = () => readonly (readonly [Labels, number])[];
 
-/** Metrics of a program, in the order in which they are added. */
+/** Metrics of a program, which are output in the order in which they were added. */
 export interface Registry {
   counter(name: string, help: string): Counter;
   histogram(name: string, help: string): Histogram;
-  /** Adds a gauge, whose values are read when the metrics are requested. */
+  /** Adds a gauge. Its values are read on each request for the metrics. */
   gauge(name: string, help: string, read: ReadValues): void;
-  /** Adds a counter whose values are read when the metrics are requested. */
+  /** Adds a counter. Its values are read on each request for the metrics. */
   total(name: string, help: string, read: ReadValues): void;
   text(): string;
 }
 
 /**
- * Upper bounds of the duration buckets in seconds, from a token of a small model to a long response
- * of a large one.
+ * Upper bounds of the duration buckets, in seconds. They range from the time for a token of a small
+ * model to that for a long response of a large model.
  */
 const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
@@ -132,7 +132,8 @@ const routes =
   /^(?:\/r\/[^/]+)?(\/v1\/(?:chat\/completions|completions|responses|messages(?:\/count_tokens)?|models)|\/feedback|\/commit)\/*$/;
 
 /**
- * Returns the label for a path. All paths outside of the API share the label `other`, so that
- * requests for random paths cannot fill memory with time series.
+ * Returns the value of the route label for a path: the route, or `other` for paths outside of the
+ * API. With a fixed set of labels, requests for random paths cannot fill the memory with time
+ * series.
  */
 export const routeLabel = (pathname: string): string => routes.exec(pathname)?.[1] ?? 'other';

@@ -1,5 +1,6 @@
 /**
- * The HTTP server that all our servers use: limits, deadlines, malformed input, upgrades, shutdown.
+ * HTTP server with limits, timeouts, handling of malformed requests, upgrades and shutdown. All
+ * servers of this project use it.
  */
 import {
   createServer,
@@ -15,8 +16,8 @@ import { ConfigError, describeError, ModelError } from '@trinity-rft/core';
 import { defaultHttpLimits, type HttpLimits } from './limits.js';
 
 /**
- * Function that takes over the socket of an upgrade. Error events of the socket are already
- * handled.
+ * Function that takes over the socket of an upgrade request. It need not handle `error` events of
+ * the socket.
  */
 export type Upgrade = (incoming: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
@@ -26,11 +27,14 @@ interface Bindings {
 }
 
 export interface HttpServerOptions {
-  /** Handles a request. Must check the key before reading the body with `readBytes`. */
+  /**
+   * Handles a request. If the server requires a key, the function must check it before it reads the
+   * body with `readBytes`.
+   */
   readonly fetch: (request: Request, bindings: Bindings) => Response | Promise<Response>;
   /**
    * Returns the response for an error, in the format of the server's protocol.
-   * @param error error to report; a ModelError has the HTTP status in `status`
+   * @param error error to report; the HTTP status of a ModelError is in `status`
    */
   readonly refuse: (error: unknown) => Response;
   /** Address to listen on. @default "127.0.0.1" */
@@ -39,20 +43,20 @@ export interface HttpServerOptions {
   readonly port?: number | undefined;
   readonly limits?: Partial<HttpLimits> | undefined;
   /**
-   * True to accept only requests that use a loopback host name and do not come from a page of
-   * another site. This protects servers on loopback without a key from such pages, including those
+   * True to accept only requests whose host name is a loopback name and that do not come from a
+   * page of another site. Protects a loopback server without a key from web pages, including those
    * whose domain resolves to this machine.
-   * @default false: the key protects the server
+   * @default false: requests from any host and page are accepted
    */
   readonly loopbackOnly?: boolean;
   /**
-   * Runs before all other handling of a request. Returns true if it has responded to the request.
+   * Called before any other handling of a request. Returns true if it has responded to the request.
    */
   readonly intercept?: (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
   /**
-   * Returns the status with which an upgrade is refused, or the function that takes over the
-   * socket.
-   * @default upgrade requests are treated as normal requests
+   * Decides on an upgrade request. Returns the HTTP status with which it is refused, or the
+   * function that takes over the socket.
+   * @default undefined: upgrade requests are handled like other requests
    */
   readonly upgrade?: (request: Request) => number | Upgrade;
 }
@@ -60,14 +64,14 @@ export interface HttpServerOptions {
 export interface HttpServer {
   /** URL of the server, `http://HOST:PORT`. */
   readonly url: string;
-  /** Stops accepting requests, waits for `finished`, and closes all connections. */
+  /** Stops accepting requests, waits for `finished`, and then closes all connections. */
   close(finished?: Promise<unknown>): Promise<void>;
 }
 
 /**
- * Opens a server. The promise resolves when the server listens.
- * @throws ConfigError `PORT_TAKEN` if the port cannot be used, `HOST_EMPTY` for an empty host,
- * which the operating system would read as every interface
+ * Opens a server. Resolves when the server accepts connections.
+ * @throws ConfigError `PORT_TAKEN` if the port cannot be used, or `HOST_EMPTY` if the host is
+ * empty, because the operating system would then listen on every interface
  */
 export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { host = '127.0.0.1', port = 0, intercept } = options;
@@ -169,8 +173,8 @@ function acceptUpgrades(
 }
 
 /**
- * Converts Node's request to a web-standard one. Returns undefined if the URL or a header is not
- * valid.
+ * Converts a Node.js request to a web-standard request. Returns undefined if the URL or a header is
+ * not valid.
  */
 function requestOf({ url = '/', headers }: IncomingMessage): Request | undefined {
   try {
@@ -184,7 +188,7 @@ function requestOf({ url = '/', headers }: IncomingMessage): Request | undefined
   }
 }
 
-/** Starts listening. Returns the port. */
+/** Starts listening. Returns the port, which the operating system chooses if `port` is 0. */
 function listen(server: Server, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const onError = (cause: Error): void => {

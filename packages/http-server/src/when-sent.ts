@@ -1,8 +1,9 @@
 /** Reports when a client has received a response, including a streamed response. */
 
 /**
- * Returns a response with the same content, and calls `ended` once: when the client has received
- * all of it or has disconnected, or when its body fails. Without a body, calls `ended` immediately.
+ * Returns a response with the same content that calls `ended` once: when the client has received
+ * all of it, when the client has disconnected, or when reading the body fails. If there is no body,
+ * calls `ended` immediately.
  * @param onChunk called with each chunk of the body before it is sent
  */
 export function whenSent(

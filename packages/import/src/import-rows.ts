@@ -1,4 +1,4 @@
-/** Imports a file or folder: reads its records, and writes training rows and a report. */
+/** Imports a file or folder: reads its records, writes training rows, and returns a report. */
 import { ConfigError } from '@trinity-rft/core';
 import { findFiles, type DataFile } from './files/find-files.js';
 import { readRecords } from './files/read-records.js';
@@ -20,9 +20,15 @@ import { sourceNamed, type SourceName } from './sources/table.js';
 export interface ImportOptions extends RowOptions {
   /** File or folder to import. */
   readonly from: string;
-  /** Source of the records. @default detected from the first records of each file */
+  /**
+   * Source (format) of the records.
+   * @default detected from the first records of each file
+   */
   readonly source?: SourceName;
-  /** Folder of the model whose tokenizer counts lengths. @default no lengths in the report */
+  /**
+   * Folder of the model whose tokenizer counts the tokens of rows.
+   * @default undefined: the report has no token counts
+   */
   readonly tokenizer?: string;
   readonly signal?: AbortSignal;
   /** Called with a line of progress about every 100 MB. @default no callback */
@@ -39,9 +45,9 @@ interface Import {
 }
 
 /**
- * Imports rows as a stream. Memory holds a hash of each row, Langfuse's generations, the newest
- * 1,000 traces of other sources, and two responses per prompt if pairs are built from scores. The
- * output appears once it is complete.
+ * Imports rows as a stream, and returns a report. Memory holds a hash of each row, all of
+ * Langfuse's generations, the newest 1,000 traces of other sources, and, if pairs are built from
+ * scores, two responses per prompt. The output file appears only when it is complete.
  * @throws ConfigError with the reasons if nothing can be imported
  */
 export async function importRows(options: ImportOptions): Promise<ImportReport> {
@@ -123,8 +129,8 @@ async function readFile(
 }
 
 /**
- * Adds a part to its group; assembles the least recently extended group if too many groups are
- * open.
+ * Adds a part of a conversation to its group. If too many groups are open, the least recently
+ * extended group is converted to rows.
  */
 async function addPart(
   state: Import,

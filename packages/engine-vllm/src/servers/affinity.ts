@@ -1,12 +1,15 @@
-/** Tracks which server last processed each prompt prefix and so probably has it cached. */
+/**
+ * Remembers which server last processed each prompt prefix. That server probably still has the
+ * prefix in its cache.
+ */
 
 const blockTokens = 32;
 const mostBlocks = 16_384;
 
 export interface Affinity<Server> {
   /**
-   * Returns the server that processed the longest prefix of `prompt`, or undefined if there is
-   * none.
+   * Returns the server that processed the longest known prefix of `prompt`, or undefined if no
+   * prefix is known.
    */
   find(prompt: Int32Array): Server | undefined;
   remember(prompt: Int32Array, server: Server): void;
@@ -38,8 +41,8 @@ export function createAffinity<Server>(): Affinity<Server> {
 }
 
 /**
- * Returns one hash per full block, over all tokens up to the block's end. A prompt shorter than a
- * block has one hash of the whole prompt.
+ * Returns a hash for each full block of tokens, computed over all tokens up to the end of the
+ * block. For a prompt shorter than a block, returns one hash of the whole prompt.
  */
 function blockHashes(prompt: Int32Array): readonly number[] {
   const hashes: number[] = [];

@@ -1,4 +1,4 @@
-/** The calls that a sampling server supports, and their implementation for vLLM. */
+/** Interface of a server's client, and its implementation for vLLM. */
 import type {
   ServerAddress,
   SamplingOptions,
@@ -18,7 +18,7 @@ import {
 import { cleanUpSignal, serverCalls } from '../wire/http.js';
 import { readAnswer } from '../wire/read.js';
 
-/** Differences between the kinds of servers. */
+/** Properties in which kinds of servers differ. */
 export interface Dialect {
   readonly name: string;
   /** Command-line option that sets the maximum sequence length. */
@@ -26,18 +26,24 @@ export interface Dialect {
   /** Number of tokens by which the server's limit must exceed the longest sequence. */
   readonly spareTokens: number;
   /**
-   * True if reported log-probabilities are renormalised after top-k and top-p filtering. Verified
-   * when the sampler is opened.
+   * True if the server renormalises log-probabilities after top-k and top-p filtering. Whether this
+   * is the case is checked when the sampler is opened.
    */
   readonly renormalises: boolean;
   /**
-   * True if sequences in progress can continue with new weights. The server then reports which
+   * True if the server can continue sequences in progress with new weights. It then reports which
    * weights sampled each token.
    */
   readonly continues: boolean;
-  /** Requirements for accepting weights: the text after "every server must" in an error message. */
+  /**
+   * Requirements for accepting weights, phrased as the text that follows "every server must" in an
+   * error message.
+   */
   readonly takesWeights: string;
-  /** Returns advice, keyed by the HTTP status with which a server may reject the first calls. */
+  /**
+   * Returns advice for the first calls to a server, keyed by the HTTP status with which it may
+   * reject them.
+   */
   readonly cures: (vocabSize: number) => Readonly<Record<number, string>>;
 }
 
@@ -48,19 +54,19 @@ export interface SamplingServer {
   /** Returns the model that the server was started with. */
   model(signal: AbortSignal): Promise<ServedModel>;
   generate(request: GenerateRequest, signal: AbortSignal): Promise<readonly GeneratedChoice[]>;
-  /** Returns the log-probabilities of the row's response at temperature 1. [R] */
+  /** Returns the log-probabilities of the row's response tokens at temperature 1, in nats. [R] */
   score(model: string, row: TokenRow, signal: AbortSignal): Promise<Float32Array>;
   loadAdapter(name: string, folder: string, signal: AbortSignal): Promise<void>;
   unloadAdapter(name: string, signal: AbortSignal): Promise<void>;
   /**
-   * Replaces all weights with those of `folder` and labels them `label`. If `inFlight` is `finish`,
-   * sequences in progress are finished first. If it is `continue`, they continue with the new
-   * weights.
+   * Replaces all weights with those in `folder` and gives them the label `label`. Sequences in
+   * progress are finished first if `inFlight` is `finish`, and continue with the new weights if it
+   * is `continue`.
    */
   reload(options: ReloadOptions, signal: AbortSignal): Promise<void>;
-  /** Returns true if the server has a tokenizer, which stop strings require. */
+  /** Returns true if the server has a tokenizer, without which it does not support stop strings. */
   hasTokenizer(model: string, signal: AbortSignal): Promise<boolean>;
-  /** Returns the token ids of `text`, without added special tokens. */
+  /** Returns the token ids of `text`. Special tokens are not added. */
   encode(model: string, text: string, signal: AbortSignal): Promise<readonly number[]>;
   decode(model: string, ids: readonly number[], signal: AbortSignal): Promise<string>;
 }
@@ -71,12 +77,14 @@ export interface ServedModel {
 }
 
 interface GenerateRequest {
-  /** Name of an adapter, or of the model itself. */
+  /** Model name in the request: the name of an adapter or of the base model. */
   readonly model: string;
   readonly prompt: Int32Array;
   readonly options: SamplingOptions;
   readonly vocabSize: number;
-  /** Called with tokens as they are sampled, if the server can report them. */
+  /**
+   * Called with tokens as they are sampled. Not called if the server does not support streaming.
+   */
   readonly onTokens?: TokenListener;
 }
 

@@ -1,4 +1,7 @@
-/** Presents several servers as one: chooses a server for each call, and handles failures. */
+/**
+ * Groups several servers: chooses a server for each call, retries on others, and takes failing
+ * servers out of service.
+ */
 import {
   describeError,
   ModelError,
@@ -17,10 +20,13 @@ import type { InUse, Weights } from './weights.js';
 export interface PoolOptions {
   readonly replicas: readonly Replica[];
   readonly started: Weights;
-  /** Token ids (at least 2) that servers score to verify weights that have no probe. */
+  /**
+   * Token ids, at least 2. If weights have no probe, all servers score these tokens, and their
+   * log-probabilities are compared.
+   */
   readonly text: Int32Array;
   readonly tolerance: number;
-  /** Timeout of one call, including waits and retries. */
+  /** Timeout of one call in ms, including waiting times and retries. */
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -31,35 +37,35 @@ type Work<T> = (replica: Replica, use: InUse, signal: AbortSignal) => Promise<T>
 export interface Pool {
   readonly weights: Weights;
   /**
-   * Executes `work` on the most suitable server for `prompt`, and on another server if that one
-   * fails.
+   * Executes `work` on the server that is most suitable for `prompt`. If that server fails,
+   * executes it on another one.
    */
   run<T>(prompt: Int32Array, work: Work<T>, signal?: AbortSignal): Promise<T>;
   /**
    * Delivers `weights` to all servers in service, or to all servers if none is in service. Verifies
    * each delivery by comparing the server's log-probabilities for a fixed token sequence. A server
    * that fails is taken out of service until it uses the pool's weights.
-   * @throws SyncError if no server succeeds; the pool then keeps its weights
+   * @throws SyncError if no delivery succeeds; the pool then keeps its previous weights
    */
   deliver(weights: Weights): Promise<void>;
   /**
-   * Aborts calls and deliveries. Resolves when no delivery is in progress, so that no server stays
-   * paused.
+   * Aborts calls and deliveries. Resolves when no delivery is in progress any longer, because an
+   * unfinished one could leave a server paused.
    */
   close(): Promise<void>;
 }
 
 /**
- * Number of calls by which the load of the server with the cached prefix may exceed the lowest
- * load. Beyond it, the least loaded server is chosen.
+ * Maximum number of calls that the server with the cached prefix may have in progress beyond the
+ * least loaded server. If it has more, the least loaded server is chosen.
  */
 const preferredLead = 4;
 const mostBroken = 3;
 const busyMs = 500;
 const deliveryPatienceMs = 30 * 60_000;
 /**
- * Maximum milliseconds to wait for a response from /health, because a connection can stay open
- * after the server has died.
+ * Maximum time to wait for a response from /health, in milliseconds. Needed because a connection
+ * can stay open after the server has died.
  */
 const healthMs = 15_000;
 const returnAfterMs = { first: 500, longest: 15_000 };
@@ -71,7 +77,10 @@ export function createPool(options: PoolOptions): Pool {
   let weights = options.started;
   let expected: ArrayLike<number> | undefined;
   let moving = Promise.resolve();
-  /** Number of calls that wait for a server. They share one log report, which `endOutage` ends. */
+  /**
+   * Number of calls that wait until a server is available. The outage is logged once for all of
+   * them; `endOutage` ends it.
+   */
   let waiting = 0;
   let endOutage = (): void => undefined;
   let changed = Promise.withResolvers<void>();
@@ -106,7 +115,10 @@ export function createPool(options: PoolOptions): Pool {
       cancel();
     }
   };
-  /** Delivers `weights` to a server, verifies that it uses them, and puts it into service. */
+  /**
+   * Delivers the pool's weights to a server, verifies that the server uses them, and puts it into
+   * service.
+   */
   const bring = async (replica: Replica, signal: AbortSignal): Promise<void> => {
     await replica.weights.deliver(weights, signal);
     await compare(replica, signal);
@@ -126,8 +138,8 @@ export function createPool(options: PoolOptions): Pool {
     );
   };
   /**
-   * Compares the server's weights again after a closed connection, because the server may have
-   * restarted with its initial weights.
+   * Verifies the server's weights again after it closed a connection, because it may have restarted
+   * with its initial weights. Takes it out of service if they differ.
    */
   const checkAgain = async (replica: Replica, signal: AbortSignal): Promise<void> => {
     if (weights === options.started) return;
@@ -159,7 +171,7 @@ export function createPool(options: PoolOptions): Pool {
       }
     }
   };
-  /** Executes deliveries and checks of weights one at a time. */
+  /** Executes functions that deliver or verify weights, one at a time. */
   const exclusively = (work: () => Promise<void>): Promise<void> => {
     const result = moving.then(work);
     moving = result.catch(() => undefined);
@@ -197,7 +209,7 @@ export function createPool(options: PoolOptions): Pool {
   const problems = (): string =>
     replicas.map(({ server, problem }) => `${server.url} ${problem ?? 'asks to wait'}`).join('; ');
 
-  /** Servers that have refused the key, of which the log has one line each. */
+  /** Servers that have rejected the API key. The log has one line for each. */
   const lockedOut = new Set<Replica>();
   const attempt = async <T>(prompt: Int32Array, work: Work<T>, signal: AbortSignal): Promise<T> => {
     const broken = new Set<Replica>();
@@ -303,7 +315,7 @@ const cancelled = (signal: AbortSignal): CancelledError =>
     cause: signal.reason,
   });
 
-/** Returns true if the server refused our key, which is no fault of the caller's request. */
+/** Returns true if the server rejected the API key. The caller's request is then not at fault. */
 const isLockedOut = ({ status }: ServerFault): boolean => status === 401 || status === 403;
 
 function refusal(fault: ServerFault): ModelError {

@@ -12,11 +12,11 @@ export interface Replica {
   readonly problem: string | undefined;
   /** Number of calls in progress. */
   readonly load: number;
-  /** Milliseconds until the server may be called again. */
+  /** Time until the server may be called again, in ms. */
   readonly busyForMs: number;
   /**
-   * Makes one call. The call's signal aborts with a `ServerFault` of kind `lost` if, during the
-   * call, the server is taken out of service, is closed, or fails its health checks.
+   * Makes one call. The signal passed to `work` aborts with a `ServerFault` of kind `lost` if the
+   * server is taken out of service, closed, or fails its health checks during the call.
    */
   run<T>(work: (use: InUse, signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T>;
   pauseFor(ms: number): void;
@@ -38,8 +38,8 @@ const silent = (): ServerFault =>
   new ServerFault('lost', `${heartbeat.misses} times no answer to /health`);
 
 /**
- * Timing of health checks. They are needed because a connection can stay open after the server has
- * died.
+ * Timing of health checks, in ms. They are needed because a connection can stay open after the
+ * server has died.
  */
 const heartbeat = { everyMs: 5000, patienceMs: 5000, misses: 3 };
 
@@ -48,7 +48,7 @@ export function createReplica(options: ReplicaOptions): Replica {
   const calls = new Set<AbortController>();
   let problem: string | undefined;
   let busyUntil = 0;
-  /** Ends the health checks, which run while calls are in progress. */
+  /** Controller that ends the health checks, which run only while calls are in progress. */
   let watching = new AbortController();
 
   const endCalls = (reason: Error): void => {
@@ -62,7 +62,10 @@ export function createReplica(options: ReplicaOptions): Replica {
     );
     endCalls(new ServerFault('lost', what));
   };
-  /** Ends all calls once the server has missed `heartbeat.misses` consecutive health checks. */
+  /**
+   * Checks the server's health repeatedly, and ends all calls when `heartbeat.misses` consecutive
+   * checks have failed.
+   */
   const watch = async (stop: AbortSignal): Promise<void> => {
     for (let misses = 0; misses < heartbeat.misses;) {
       await clock.sleep(heartbeat.everyMs, stop);

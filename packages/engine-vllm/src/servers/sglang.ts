@@ -1,5 +1,5 @@
 /**
- * The calls of an SGLang server. They were written from SGLang's documentation and never tested
+ * Client of an SGLang server. It was written from SGLang's documentation and has not been tested
  * with a server.
  */
 import type { ServerAddress } from '@trinity-rft/core/engine';
@@ -23,7 +23,7 @@ const sglang: Dialect = {
   cures: commonCures,
 };
 
-/** Model name for requests without an adapter. SGLang's requests name only adapters. */
+/** Model name for requests without an adapter. SGLang requests name an adapter only. */
 const baseModel = '';
 
 const tokenized = z.object({ tokens: z.array(z.number().int()) });

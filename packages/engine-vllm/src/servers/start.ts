@@ -1,6 +1,6 @@
 /**
  * Checks, before the first call, that a server was started with the options that the training run
- * needs.
+ * requires.
  */
 import { ConfigError } from '@trinity-rft/core';
 import type { VocabularySample } from '@trinity-rft/core/engine';
@@ -12,23 +12,28 @@ import { compareVocabulary } from './vocabulary.js';
 export interface ServerFacts extends ServedModel {
   readonly hasTokenizer: boolean;
   /**
-   * Description of a string that the server tokenizes differently from the training run; undefined
-   * if none was found.
+   * Describes a string that the server tokenizes differently from the training run; undefined if
+   * none was found.
    */
   readonly otherTokens: string | undefined;
 }
 
 interface Needs {
-  /** Number of tokens that the server must support; undefined if the server's own limit applies. */
+  /**
+   * Required maximum sequence length in tokens; undefined if any limit of the server is accepted.
+   */
   readonly maxModelLen: number | undefined;
   readonly vocabSize: number;
-  /** Sample of the training run's vocabulary; undefined if vocabularies are not compared. */
+  /**
+   * Part of the training run's vocabulary, to compare with the server's; undefined if they are not
+   * compared.
+   */
   readonly vocabulary: VocabularySample | undefined;
 }
 
 /**
- * Checks the model, length limit, log-probabilities and vocabulary of a server.
- * @throws ConfigError, with advice, if any of these does not fit; ServerFault if the server does
+ * Checks a server's model, maximum sequence length, log-probabilities and vocabulary.
+ * @throws ConfigError, with advice, if one of these does not fit; ServerFault if the server does
  * not respond
  */
 export async function startedRight(
@@ -63,7 +68,6 @@ export async function startedRight(
   return { ...model, hasTokenizer, otherTokens };
 }
 
-/** Advice, keyed by HTTP status. */
 type Cures = ReturnType<Dialect['cures']>;
 
 async function explain<T>(server: SamplingServer, cures: Cures, ask: () => Promise<T>): Promise<T> {

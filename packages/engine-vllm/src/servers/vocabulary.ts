@@ -1,12 +1,12 @@
-/** Checks that a server encodes and decodes strings with the training run's tokenizer. */
+/** Checks that a server's tokenizer encodes and decodes strings like that of the training run. */
 import { ConfigError } from '@trinity-rft/core';
 import type { VocabularySample } from '@trinity-rft/core/engine';
 import type { SamplingServer } from './calls.js';
 
 /**
- * Compares the strings to which the server decodes token ids, and the tokens to which it encodes
- * strings, with those of the training run. White space in decoded strings is ignored, because some
- * tokenizers drop the space before a single token.
+ * Compares the server's tokenizer with that of the training run: the strings to which it decodes
+ * token ids, and the token ids to which it encodes strings. Ignores white space in decoded strings,
+ * because some tokenizers drop the space before a single token.
  * @returns description of a string that the server splits into other tokens of the same vocabulary,
  * or undefined if there is none
  * @throws ConfigError naming the first difference; ServerFault if the server does not respond

@@ -1,5 +1,6 @@
 /**
- * Delivers weights to a server, either as a separately named adapter or by replacing all weights.
+ * Delivers weights to a server, either by loading an adapter under a new name or by replacing all
+ * weights.
  */
 import path from 'node:path';
 import type { DeliveryProbe } from '@trinity-rft/core/store';
@@ -7,7 +8,7 @@ import { ServerFault } from '../wire/fault.js';
 import { cleanUpSignal } from '../wire/http.js';
 import type { SamplingServer } from './calls.js';
 
-/** Weights to sample with. */
+/** A version of the weights, which servers use for sampling. */
 export interface Weights {
   readonly version: number;
   /** Label that identifies these weights on every server. It is unique across training runs. */
@@ -18,15 +19,15 @@ export interface Weights {
   readonly probe?: DeliveryProbe;
 }
 
-/** Weights in use by one call. The caller must call `end` when the call has ended. */
+/** Weights that one call uses. The caller must call `end` after the call. */
 export interface InUse {
-  /** Name of the weights in requests. */
+  /** Model name with which a request selects the weights. */
   readonly model: string;
   readonly weights: Weights;
   readonly end: () => void;
 }
 
-/** Tracks the weights of one server. */
+/** Weights of one server. */
 export interface WeightsOnServer {
   readonly current: Weights;
   /**
@@ -43,11 +44,11 @@ export interface DeliveryOptions {
   readonly lora: boolean;
   readonly inFlight: 'finish' | 'continue';
   readonly started: Weights;
-  /** Called with the error if an adapter that is no longer needed could not be unloaded. */
+  /** Called with the error if unloading an adapter that is no longer used fails. */
   readonly onLeftover: (error: unknown) => void;
 }
 
-/** Folder of the adapter in a checkpoint. */
+/** Folder of the adapter, relative to the checkpoint folder. */
 const adapterFolder = 'lora_adapter';
 
 export const weightsOnServer = (options: DeliveryOptions): WeightsOnServer =>
@@ -81,8 +82,8 @@ function allWeightsOn({ server, modelName, inFlight, started }: DeliveryOptions)
 }
 
 /**
- * Delivers weights as adapters. Sequences in progress finish with their adapter, which is then
- * unloaded.
+ * Creates the {@link WeightsOnServer} that delivers weights as adapters. Sequences in progress
+ * finish with the adapter with which they began; the adapter is then unloaded.
  */
 function adaptersOn({ server, modelName, started, onLeftover }: DeliveryOptions): WeightsOnServer {
   const users = new Map<string, number>();

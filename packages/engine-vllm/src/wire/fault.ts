@@ -1,17 +1,17 @@
-/** Kinds of failed calls, distinguished by how they are handled. */
+/** Kinds of failed calls. Each kind is handled differently. */
 export type FaultKind =
   /**
    * The server is down, or its scores are wrong. It is taken out of service, and the call is
-   * repeated.
+   * repeated on another server.
    */
   | 'lost'
-  /** The server closed a keep-alive connection before it answered, so it may have restarted. */
+  /** The server closed a keep-alive connection without a response. It may have restarted. */
   | 'closed'
-  /** The server asks the client to pause. */
+  /** The server asks the client to wait before the next call. */
   | 'busy'
-  /** The server failed at this call, but the next call may succeed. */
+  /** The server failed to handle this call, but may succeed at the next. */
   | 'broken'
-  /** The server no longer has the delivered weights. */
+  /** The server does not have the weights that the call needs. */
   | 'stale'
   /** The call is invalid on every server. */
   | 'refused';
@@ -26,7 +26,7 @@ interface FaultOptions {
 export class ServerFault extends Error {
   readonly kind: FaultKind;
   readonly status: number | undefined;
-  /** Pause that the server asks for. */
+  /** Time that the server asks the client to wait, in ms. */
   readonly retryAfterMs: number;
 
   constructor(

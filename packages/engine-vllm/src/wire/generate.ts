@@ -1,6 +1,6 @@
 /**
- * Requests and responses of the vLLM endpoint that takes token ids and returns token ids and
- * log-probabilities.
+ * Requests and responses of the vLLM endpoint that takes the token ids of a prompt, and returns
+ * token ids with log-probabilities.
  */
 import { ModelError } from '@trinity-rft/core';
 import type { SamplingOptions, TokenListener, TokenLogprob } from '@trinity-rft/core/engine';
@@ -11,14 +11,14 @@ import { readAnswer } from './read.js';
 export const generatePath = '/inference/v1/generate';
 
 /**
- * Lowest temperature that vLLM uses. It raises lower temperatures to this value, except 0, which
- * means greedy sampling.
+ * Lowest temperature that vLLM supports, except 0, which means greedy sampling. vLLM raises lower
+ * temperatures to this value.
  */
 const lowestTemperature = 0.01;
 
 /**
- * Returns the sampling parameters of a request. The seed of choice k is `seed + k`. The model's
- * end-of-sequence token ends a choice only if it is one of `stopTokenIds`.
+ * Returns the sampling parameters of a request. Choice k is sampled with the seed `seed + k`. The
+ * model's end-of-sequence token ends a choice only if `stopTokenIds` contains it.
  * @throws ModelError 400 for options that vLLM would ignore or interpret differently
  */
 export function samplingParams(options: SamplingOptions): Readonly<Record<string, unknown>> {
@@ -67,8 +67,8 @@ const choice = z.object({
 const generated = z.object({ choices: z.array(choice) });
 
 /**
- * Range [start, end) of tokens that were sampled with the weights of one label. Each delivery of
- * weights has a label.
+ * Range [start, end) of tokens that were sampled with the same weights, which are identified by the
+ * label of their delivery.
  */
 interface LabelSpan {
   readonly label: string;
@@ -83,12 +83,15 @@ export interface GeneratedChoice {
   readonly stopReason: 'stop' | 'length';
   readonly stopString?: string;
   readonly topLogprobs?: readonly (readonly TokenLogprob[])[];
-  /** Labelled spans in order and without gaps; empty if the server reports no labels. */
+  /**
+   * Spans with the labels of the weights, in order and without gaps; empty if the server reports no
+   * labels.
+   */
   readonly labels: readonly LabelSpan[];
 }
 
 export interface Expected {
-  /** Full URL of the call. */
+  /** Full URL of the call, for error messages. */
   readonly url: string;
   readonly options: SamplingOptions;
   readonly vocabSize: number;
@@ -107,7 +110,10 @@ const delta = z.object({
   ),
 });
 
-/** Assembles the events of a stream into the response that {@link readChoices} reads. */
+/**
+ * Assembles the events of a stream into a response in the format that {@link readChoices} reads,
+ * and reports the tokens of each event.
+ */
 export function gatherChoices(url: string, onTokens: TokenListener) {
   const choices = new Map<number, { token_ids: number[]; logprobs: { content: unknown[] } }>();
   return {
@@ -176,8 +182,8 @@ function readChoice(
 }
 
 /**
- * Returns the `count` most probable tokens. The server also lists the sampled token if it is not
- * among them, and may list tokens of probability 0.
+ * Returns the `count` most probable tokens of the server's list. The list may also contain the
+ * sampled token, although it is less probable, and tokens of probability 0.
  */
 const best = (
   entries: readonly z.infer<typeof logprobEntry>[] | null | undefined,
@@ -189,7 +195,7 @@ const best = (
     .toSorted((a, b) => b.logprob - a.logprob)
     .slice(0, count);
 
-/** vLLM's substitute for minus infinity, which JSON cannot represent. */
+/** Value that vLLM reports instead of minus infinity, which JSON cannot represent. */
 const lowestLogprob = -9999;
 
 function labelsOf(
@@ -212,7 +218,8 @@ const scored = z.object({
 });
 
 /**
- * Returns the log-probabilities of `tokens[promptLength..]` from a response with `prompt_logprobs`.
+ * Returns the log-probabilities of the tokens from `promptLength` on, from the `prompt_logprobs` of
+ * a response.
  * @throws ServerFault if a log-probability is missing or not finite
  */
 export function readScores(

@@ -1,6 +1,6 @@
 /**
- * HTTP client for vLLM and SGLang servers. Does not use `fetch`, which times out after five minutes
- * without a response.
+ * HTTP client for vLLM and SGLang servers. It does not use `fetch`, which times out after five
+ * minutes without a response.
  */
 import { request as requestHttp, Agent as HttpAgent, type IncomingMessage } from 'node:http';
 import { request as requestHttps, Agent as HttpsAgent } from 'node:https';
@@ -11,26 +11,30 @@ import { retryAfterMs, tryJson } from '@trinity-rft/core/support';
 import { ServerFault } from './fault.js';
 
 interface CallOptions {
-  /** Aborting closes the connection, which makes the server stop sampling. */
+  /**
+   * Signal that aborts the call. The connection is then closed, which makes the server stop
+   * sampling.
+   */
   readonly signal: AbortSignal;
-  /** Body of a POST request, sent as JSON. @default no body, and a GET request */
+  /** Body of a POST request, which is sent as JSON. @default undefined: a GET request is sent */
   readonly body?: object;
   /**
-   * True if the response depends on delivered weights. If the server closed the connection, the
-   * call then fails, because the server may have restarted without these weights.
+   * True if the response depends on weights that were delivered to the server. If the server closed
+   * the connection, the call then fails, because the server may have restarted without these
+   * weights.
    * @default false: the call is repeated on another connection
    */
   readonly usesWeights?: boolean;
   /**
-   * Called with the JSON of each event if the response is a stream of server-sent events. The call
-   * then resolves with undefined. An error thrown by the callback ends the call.
+   * Called with the parsed JSON of each event if the response is a stream of server-sent events.
+   * The call then resolves with undefined. If the callback throws, the call rejects with its error.
    */
   readonly onEvent?: (event: unknown) => void;
 }
 
 /**
- * Returns a signal for a request that restores a server, such as resuming it. The request is sent
- * even after its caller's signal was aborted, so it has its own deadline of 30 s.
+ * Returns a signal with a timeout of 30 s, for a request that must be sent even if the caller's
+ * signal was aborted, such as resuming a paused server.
  */
 export const cleanUpSignal = (): AbortSignal => AbortSignal.timeout(30_000);
 
@@ -38,8 +42,8 @@ export type Call = (path: string, options: CallOptions) => Promise<unknown>;
 
 /**
  * Returns a function that calls one server over keep-alive connections. The function resolves with
- * the parsed JSON of the response, or with the response body if it is not JSON. It rejects with a
- * {@link ServerFault}, an error that `onEvent` throws, or the signal's reason.
+ * the parsed JSON of the response, or with its text if it is not JSON. It rejects with a {@link
+ * ServerFault}, an error that `onEvent` throws, or the signal's reason.
  */
 export function serverCalls({ url, apiKey }: ServerAddress): Call {
   const base = new URL(url);
@@ -99,7 +103,7 @@ export function serverCalls({ url, apiKey }: ServerAddress): Call {
 }
 
 /**
- * Milliseconds after which idle connections are closed. Must be shorter than the 5 s of uvicorn,
+ * Time after which idle connections are closed, in ms. It must be shorter than the 5 s of uvicorn,
  * the HTTP server of vLLM and SGLang.
  */
 const idleMs = 4000;
@@ -124,7 +128,7 @@ async function read(
   throw new ServerFault(kindOf(status), message, { status, retryAfterMs: pauseMs });
 }
 
-/** Reads server-sent events. Each event ends with an empty line, and the last event is `[DONE]`. */
+/** Reads server-sent events until `[DONE]`. An empty line ends each event. */
 async function readEvents(
   response: IncomingMessage,
   place: string,
@@ -151,7 +155,7 @@ function kindOf(status: number): ServerFault['kind'] {
   return status >= 500 ? 'broken' : 'refused';
 }
 
-/** Parses JSON. Some responses are plain text, such as "Success: ...". */
+/** Parses the text as JSON, or returns it unchanged if it is not JSON, such as "Success: ...". */
 function parsed(body: string): unknown {
   const value = tryJson(body);
   return value === undefined ? body : value;

@@ -12,7 +12,8 @@ export function readAnswer<T>(url: string, schema: z.ZodType<T>, answer: unknown
 }
 
 /**
- * Describes only the location and kind of the problem, because values may contain training data.
+ * Describes where a response is invalid and in which way. Leaves out the values, which may contain
+ * training data.
  */
 function issueOf(error: z.ZodError): string {
   const [issue] = error.issues;

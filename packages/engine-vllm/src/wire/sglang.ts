@@ -10,8 +10,8 @@ import { readAnswer } from './read.js';
 export const sglangPath = '/generate';
 
 /**
- * Returns the sampling parameters of choice `choice`. SGLang's `ignore_eos` also disables
- * `stop_token_ids`, so `ignore_eos` is set only if there are no stop ids.
+ * Returns the sampling parameters of choice `choice`. `ignore_eos` is set only if there are no stop
+ * ids, because in SGLang it also disables `stop_token_ids`.
  * @throws ModelError 400 for options that this sampler does not support
  */
 export function sglangParams(
@@ -39,7 +39,7 @@ export function sglangParams(
   };
 }
 
-/** Tuple of a token's log-probability, its id, and its text. */
+/** Schema of a token in a response: its log-probability, its id and its text. */
 const entry = z.tuple([z.number().nullable(), z.number().int()]).rest(z.unknown());
 
 const answered = z.object({

@@ -1,5 +1,5 @@
 /// <reference types="@webgpu/types" />
-/** Finds the GPUs that the package `webgpu` (Dawn for Node.js) finds on this machine. */
+/** Lists the GPUs that the package `webgpu` (Dawn for Node.js) finds on this machine. */
 import { loadPeer } from '@trinity-rft/core/support';
 import { noGpu } from './errors.js';
 import { waitForDriver, type WaitOptions } from './waits.js';
@@ -10,11 +10,11 @@ export interface AdapterFacts {
   readonly vendor: string;
   /** Generation of the hardware, such as `ampere`. Empty if unknown. */
   readonly architecture: string;
-  /** Name of the GPU, with the name and version of its driver. */
+  /** Name of the GPU, followed by the name and version of its driver. */
   readonly description: string;
   /**
-   * True for a software adapter. It computes on the CPU, more slowly than the engine does without a
-   * GPU.
+   * True for a software adapter, which computes on the CPU and is slower than the engine's CPU
+   * backend.
    */
   readonly isSoftware: boolean;
   readonly limits: AdapterLimits;
@@ -30,7 +30,7 @@ const limitNames = [
   'maxComputeWorkgroupsPerDimension',
 ] as const;
 
-/** Limits that the engine needs, under their WebGPU names. Sizes are in bytes. */
+/** Device limits that the engine needs, keyed by their WebGPU names. Sizes are in bytes. */
 export type AdapterLimits = Readonly<Record<(typeof limitNames)[number], number>>;
 
 interface FoundAdapter {
@@ -39,14 +39,15 @@ interface FoundAdapter {
 }
 
 /**
- * GPU object of this thread. It is never released, because the process would crash a few thousand
- * waits after its garbage collection.
+ * Dawn's entry object in this thread. It is kept forever, because the process would crash a few
+ * thousand waits after the object's garbage collection.
  */
 let dawn: GPU | undefined;
 
 /**
- * Dawn option that disables zero-initialization of workgroup memory. Kernels write this memory
- * before they read it. With the option, SwiftShader compiles kernels three to ten times as fast.
+ * Dawn option that disables zero-initialization of workgroup memory, which the kernels do not need,
+ * because they write this memory before they read it. SwiftShader then compiles kernels three to
+ * ten times as fast.
  */
 const noSharedZeros = 'enable-dawn-features=disable_workgroup_init';
 
@@ -65,7 +66,7 @@ export async function loadDawn(): Promise<GPU> {
 }
 
 /**
- * Finds the adapter that the engine uses: the faster one if there are two GPUs.
+ * Finds the adapter that the engine uses, which is the faster one if the machine has two GPUs.
  * @throws EngineError if there is no adapter or the deadline passes
  */
 export async function findAdapter(gpu: GPU, options: WaitOptions): Promise<FoundAdapter> {

@@ -1,4 +1,4 @@
-/** An open GPU: its device, facts, memory and waits. */
+/** An open GPU device, with its adapter's facts, its memory budget and its waits. */
 import { findAdapter, loadDawn, type AdapterFacts } from './adapters.js';
 import { notOpened } from './errors.js';
 import { Faults } from './faults.js';
@@ -7,8 +7,8 @@ import { waitForDriver, Waits, type WaitOptions } from './waits.js';
 
 export interface DeviceOptions extends WaitOptions {
   /**
-   * Maximum size of all buffers together, in bytes. @default four fifths of the memory that is
-   * estimated from the adapter's limits
+   * Maximum total size of all buffers, in bytes.
+   * @default four fifths of the memory size that is estimated from the adapter's limits
    */
   readonly memoryBytes?: number;
 }
@@ -19,11 +19,13 @@ export interface OpenDevice {
   readonly memory: DeviceMemory;
   readonly wait: Waits['wait'];
   /**
-   * Checks that the device has reported no error.
+   * Throws the first error that the device has reported, if any.
    * @throws EngineError if the device has reported an error
    */
   readonly check: () => void;
-  /** Destroys the device, which rejects pending waits. Resolves when no wait is pending. */
+  /**
+   * Destroys the device, which rejects pending waits. Resolves when no wait is pending any longer.
+   */
   readonly close: () => Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * GPU errors, each with a remedy. They end a training run, except during the check of
- * `model.device: auto`, which then chooses the CPU.
+ * GPU errors, each with a remedy. A GPU error ends a training run, except while the engine tests
+ * the GPU for `model.device: auto`: it then uses the CPU instead.
  */
 import { EngineError } from '@trinity-rft/core';
 
@@ -49,9 +49,7 @@ export const aboveBudget = (
 
 const lessMemory = `Lower max_model_len, the batch size or model.memory_budget_mb, or ${onCpu}.`;
 
-/**
- * Converts an error of the driver. WebGPU reports such errors as events instead of throwing them.
- */
+/** Converts an error that the driver reported as an event. WebGPU does not throw such errors. */
 export function reportedError(error: GPUError): EngineError {
   if (error instanceof GPUOutOfMemoryError)
     return new EngineError(

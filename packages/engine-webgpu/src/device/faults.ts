@@ -1,17 +1,17 @@
 /**
- * Records the first error of a device. WebGPU does not throw where an error happens: invalid calls
- * return objects without effect, and reading them gives zeros. Dawn reports validation and memory
- * errors before the call returns, so code that checks after each creation and each wait misses no
- * error.
+ * Records the first error of a device. WebGPU does not throw errors where they occur: an invalid
+ * call returns an object that does nothing, and reading its results gives zeros. Dawn reports
+ * validation and memory errors before the call returns, so a check after each creation and each
+ * wait finds every error.
  */
 import type { EngineError } from '@trinity-rft/core';
 import { invalid, lost, reportedError } from './errors.js';
 
-/** Maximum milliseconds between the rejection of a wait and the report that the device was lost. */
+/** Maximum time in ms from the rejection of a wait until the loss of the device is reported. */
 const reasonWaitMs = 1000;
 
 export class Faults {
-  /** Rejects when the device is lost. The waits of the device handle the rejection. */
+  /** Promise that rejects when the device is lost. The class `Waits` handles the rejection. */
   readonly lost: Promise<never>;
   #first: EngineError | undefined;
 
@@ -31,7 +31,7 @@ export class Faults {
   }
 
   /**
-   * Checks that the device has reported no error.
+   * Throws the recorded error, if any.
    * @throws EngineError if the device has reported an error
    */
   check(): void {
@@ -39,8 +39,8 @@ export class Faults {
   }
 
   /**
-   * Returns the reason why a wait was rejected. Dawn rejects with an empty message before it
-   * reports a device loss.
+   * Returns the error that explains the rejection of a wait. Waits up to a second for the report of
+   * a device loss, because Dawn first rejects the wait with an empty message.
    */
   async reason(cause: unknown): Promise<EngineError> {
     let timer: NodeJS.Timeout | undefined;

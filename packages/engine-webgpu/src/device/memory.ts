@@ -8,15 +8,16 @@ import { aboveBudget, aboveLimit } from './errors.js';
 import type { Faults } from './faults.js';
 
 /**
- * Returns the default memory budget of the engine, in bytes. WebGPU does not report a GPU's memory
- * size, but drivers allow buffers of up to about a quarter of it. A fifth stays free for the
- * desktop and other programs. Integrated GPUs use the machine's memory.
+ * Returns the default memory budget in bytes: four fifths of the estimated memory, so that a fifth
+ * is left for the desktop and other programs. WebGPU does not report a GPU's memory size, but
+ * drivers allow buffers of up to about a quarter of it. The estimate is at most the machine's
+ * memory, which integrated GPUs share.
  */
 export function defaultBudget({ maxBufferSize }: AdapterLimits): number {
   return Math.floor(0.8 * Math.min(4 * maxBufferSize, machineMemory()));
 }
 
-/** Part of a GPU device that is needed to allocate buffers. */
+/** The methods of a GPU device that allocate buffers. */
 export interface LimitedDevice extends Pick<GPUDevice, 'createBuffer'> {
   readonly limits: Pick<AdapterLimits, 'maxBufferSize' | 'maxStorageBufferBindingSize'>;
 }
@@ -39,8 +40,8 @@ export class DeviceMemory {
   }
 
   /**
-   * Maximum size of an array, in bytes. A kernel binds the whole buffer, so the limit on the
-   * binding size applies too.
+   * Maximum size of an array, in bytes. It is limited both by the buffer size and by the binding
+   * size, because a kernel binds the whole buffer.
    */
   get largest(): number {
     const { maxBufferSize, maxStorageBufferBindingSize } = this.#device.limits;

@@ -1,21 +1,21 @@
 /**
- * Waits for a device. Each wait has a deadline, and runs in a gate, which prevents the termination
- * of the thread. Long waits are reported.
+ * Waits for a device. Each wait has a deadline, and runs in a gate, which keeps the thread from
+ * being terminated. Long waits are reported.
  */
 import type { EngineError } from '@trinity-rft/core';
 import { late } from './errors.js';
 import type { Faults } from './faults.js';
 
 /**
- * Executes a wait of the native driver. The thread is not terminated during the wait, because that
- * would abort the process.
+ * Runs a function that waits for the native driver. The thread is not terminated in the meantime,
+ * because that would abort the process.
  */
 type Gate = <T>(wait: () => Promise<T>) => Promise<T>;
 
 export interface WaitOptions {
-  /** Keeps the thread from being terminated during a wait. */
+  /** Function in which every wait runs, to keep the thread from being terminated. */
   readonly gate: Gate;
-  /** Called every five seconds during a wait, with the purpose of the wait. */
+  /** Callback every five seconds during a wait, with a message that says what is waited for. */
   readonly report: (message: string) => void;
   /** Deadline of one wait, in ms. @default 600_000 */
   readonly deadlineMs?: number;
@@ -95,8 +95,8 @@ export async function waitForDriver<T>(
 }
 
 /**
- * Reports the purpose of a long wait, and calls `onLate` at the deadline. Returns a function that
- * stops both timers.
+ * Reports every five seconds what is waited for, and calls `onLate` at the deadline. Returns a
+ * function that stops both timers.
  */
 function startClocks(
   { report, deadlineMs = 600_000 }: WaitOptions,

@@ -3,7 +3,7 @@ import { collapse, coordinates, type Loop } from './loop.js';
 import { perElement, type Call, type Element } from './kernel.js';
 
 interface Formula {
-  /** Returns the WGSL expression of the result from the expressions of the operands. */
+  /** Returns the WGSL expression of the result, given the expressions of the operands. */
   readonly of: (...operands: readonly string[]) => string;
   /** Element type of the result. @default the type of the last operand */
   readonly result?: Element;
@@ -15,7 +15,10 @@ const truth = (expression: (a: string, b: string) => string): Formula => ({
   result: 'i32',
 });
 
-/** Sigmoid whose exponentials never overflow to infinity. WGSL may treat infinity as any number. */
+/**
+ * WGSL sigmoid that never computes an infinite exponential, because WGSL may treat infinity as any
+ * number.
+ */
 const sigmoid = `fn sigmoid(x: f32) -> f32 {
   let e = exp(-abs(x));
   return select(1.0, e, x < 0.0) / (1.0 + e);
@@ -60,7 +63,7 @@ const formulas: Readonly<Record<string, Formula>> = {
 
 /**
  * Creates the call of a kernel that applies `operator` to each element.
- * @param loop shape of the result, and each operand's strides along it
+ * @param loop shape of the result, with the strides of each operand in its dimensions
  */
 export function elementwise(operator: string, elements: readonly Element[], loop: Loop): Call {
   const { of, result = elements.at(-1)!, helper } = formulas[operator]!;

@@ -1,6 +1,6 @@
 /**
- * Kernels that read or write by index. Each thread computes one element of the result, or one row
- * of {@link topK}, so sums have a fixed order.
+ * Kernels that read or write elements by index. Each thread computes one element of the result, or
+ * one row in {@link topK}, so the order of the terms of a sum is fixed.
  */
 import { floatBits, perElement, type Call, type Element } from './kernel.js';
 
@@ -8,19 +8,19 @@ interface Gather {
   readonly outer: number;
   readonly size: number;
   readonly inner: number;
-  /** Number of indices for each outer slice. */
+  /** Number of indices, which is the size of the result along the gathered axis. */
   readonly count: number;
-  /** True if each outer slice has its own indices. @default false */
+  /** True if each slice along `outer` has its own `count` indices. @default false */
   readonly isOwn?: boolean;
-  /** Index of the first source element. @default 0 */
+  /** Index of the first element in the source buffer. @default 0 */
   readonly start?: number;
   /** Factor that multiplies float32 elements. @default 1 */
   readonly scale?: number;
 }
 
 /**
- * Gathers slices by their indices along one axis. [outer, size, inner] by [count] or [outer, count]
- * -> [outer, count, inner]
+ * Gathers slices along one axis by index. [outer, size, inner] by [count] or [outer, count] ->
+ * [outer, count, inner]
  */
 export function gather(
   element: Element,
@@ -37,8 +37,8 @@ export function gather(
 }
 
 /**
- * Writes values to, or adds them to, the elements at the indices of each row. [rows, width],
- * indices and values [rows, count] -> [rows, width]
+ * In each row, writes values to the elements at the given indices, or adds them to these elements.
+ * [rows, width], indices and values [rows, count] -> [rows, width]
  */
 export function scatterElements(
   element: Element,
@@ -62,8 +62,8 @@ export function scatterElements(
 }
 
 /**
- * Finds the `count` largest numbers of each row, in descending order, and their indices. Of equal
- * numbers, the earlier one comes first.
+ * Finds the `count` largest numbers of each row, in descending order, and their indices. Equal
+ * numbers are ordered by index.
  */
 export function topK(rows: number, width: number, count: number): Call {
   const body = `

@@ -1,35 +1,36 @@
 /**
- * Kernels in WGSL. The source of a kernel does not depend on sizes; a call adds the sizes for
- * dispatching the kernel.
+ * Kernels in WGSL. The source of a kernel does not depend on sizes; each call provides them as
+ * uniforms and as the number of workgroups.
  */
 
 /**
- * Type of a buffer's elements. Booleans are stored as 0 and 1 in `i32`, and int64 values as `i32`.
+ * Type of the elements in a buffer. Booleans and int64 values are stored as `i32`, booleans as 0
+ * and 1.
  */
 export type Element = 'f32' | 'i32';
 
 /**
- * Number of 32-bit words for the uniforms of a call. Their size is 256 bytes, because every device
- * accepts multiples of this size as dynamic offsets.
+ * Number of 32-bit words that are reserved for the uniforms of a call: 256 bytes, because every
+ * device accepts multiples of 256 as dynamic offsets.
  */
 export const uniformWords = 64;
 
-/** Maximum number of workgroups in one dimension of a dispatch, on every device. */
+/** Maximum number of workgroups that every device allows in one dimension of a dispatch. */
 const groupLimit = 65_535;
 
 export interface Kernel {
-  /** Name of the kernel family, for counting and for errors. */
+  /** Name of the kernel family, which is used to count kernels and in errors. */
   readonly name: string;
   readonly source: string;
   /**
-   * Number of input buffers, with the bindings 1, 2 and so on. Output buffers have the bindings
-   * after them.
+   * Number of input buffers. Their bindings start at 1, and the bindings of the output buffers
+   * follow.
    */
   readonly reads: number;
   readonly writes: number;
 }
 
-/** A kernel with its sizes, ready to be dispatched on buffers. */
+/** A kernel with the sizes of one dispatch. Only the buffers are still to be bound. */
 export interface Call {
   readonly kernel: Kernel;
   /**
@@ -49,11 +50,14 @@ export interface Call {
   readonly work: number;
 }
 
-/** Returns the bits of a float32, for a uniform. */
+/** Returns the bits of a float32 as an integer, to pass it as a uniform. */
 export const floatBits = (value: number): number =>
   new Uint32Array(Float32Array.of(value).buffer)[0]!;
 
-/** Distributes workgroups over two dimensions of at most 65,535 each. */
+/**
+ * Splits a number of workgroups into two dimensions of at most 65,535 each. The product may exceed
+ * `count`.
+ */
 export function foldGroups(count: number): readonly [number, number] {
   if (count <= groupLimit) return [Math.max(1, count), 1];
   const rows = Math.ceil(count / groupLimit);
@@ -155,9 +159,9 @@ fn main(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u
 const workOf = ({ cost = 16 }: KernelSpec, count: number): number => count * cost;
 
 /**
- * Returns WGSL that combines the `value` of all threads and declares the result as `name` in each
- * thread. First combines the values of threads that are `threads / 2` apart, then `threads / 4`,
- * and so on. The shared memory may be reused after the next barrier.
+ * Returns WGSL that combines the `value` of all threads of a workgroup and declares the result as
+ * `name` in each thread. The values are combined in pairs whose distance is first `threads / 2`,
+ * then `threads / 4`, and so on. The shared memory may be overwritten only after another barrier.
  */
 export function reduceThreads(
   threads: number,

@@ -1,4 +1,4 @@
-/** Loops over the elements of a shape, with separate strides for each operand. */
+/** Loops over the elements of a shape. Each operand has its own strides. */
 import { InvariantError } from '@trinity-rft/core';
 
 export interface Loop {
@@ -21,8 +21,8 @@ export const sizeOf = (shape: readonly number[]): number =>
   shape.reduce((size, dim) => size * dim, 1);
 
 /**
- * Drops dimensions of size 1, and joins neighbouring dimensions that every operand can traverse
- * with a single stride.
+ * Drops dimensions of size 1, and merges neighbouring dimensions that every operand traverses with
+ * a single stride.
  */
 export function collapse({ dims, strides }: Loop): Loop & { readonly count: number } {
   const axes = dims.flatMap((dim, i) =>
@@ -45,9 +45,9 @@ export function collapse({ dims, strides }: Loop): Loop & { readonly count: numb
 }
 
 /**
- * Returns WGSL statements that convert the index `i` of a result element to the indices `x0`, `x1`
- * ... of the operand elements. The uniforms from `first` on are the rank, the dimensions, and the
- * strides of each operand.
+ * Returns WGSL statements that compute, from the index `i` of a result element, the indices `x0`,
+ * `x1` ... of the elements of the operands. The rank, the dimensions and the strides of each
+ * operand are uniforms, starting at index `first`.
  */
 export function coordinates(first: number, operands: number): string {
   const all = Array.from({ length: operands }, (_, k) => k);

@@ -4,14 +4,18 @@ import { perElement, type Call, type Element } from './kernel.js';
 
 interface Copy {
   readonly dims: readonly number[];
-  /** Strides of the dimensions in the source; `fromStart` is the index of the first element. */
+  /**
+   * Stride of each dimension in the source. `fromStart` is the index of the first source element.
+   */
   readonly from: readonly number[];
   readonly fromStart?: number;
   readonly to?: readonly number[];
   readonly toStart?: number;
 }
 
-/** Copies elements by strides, as needed for transposes, slices, joins, padding and repeats. */
+/**
+ * Copies elements by strides. Implements transposes, slices, concatenation, padding and repeats.
+ */
 export function copy(element: Element, { dims, from, to, fromStart = 0, toStart = 0 }: Copy): Call {
   const loop = collapse({ dims, strides: [from, to ?? stridesOf(dims)] });
   const body = `${coordinates(3, 2)} b1[p(2u) + x1] = b0[p(1u) + x0];`;
@@ -24,7 +28,7 @@ export function copy(element: Element, { dims, from, to, fromStart = 0, toStart 
 }
 
 /**
- * Keeps the upper or the lower triangle of the matrices in the last two dimensions, and sets the
+ * Keeps the upper or the lower triangle of each matrix in the last two dimensions, and sets the
  * other elements to zero.
  */
 export function triangle(

@@ -1,20 +1,20 @@
-/** Kernels that work along the positions of sequences: rotary embedding and causal convolution. */
+/** Kernels that depend on the position in a sequence: rotary embedding and causal convolution. */
 import { perElement, type Call } from './kernel.js';
 
 interface Rotary {
   readonly shape: readonly [batch: number, heads: number, time: number, width: number];
-  /** Number r of rotated elements per head. */
+  /** Rotary dimension r: the number of elements per head that are rotated. */
   readonly rotated: number;
   /**
-   * True if the positions operand is a single number, the position of every row's first token.
-   * Otherwise, it has a position per token.
+   * True if the positions operand is a single number, which is the position of the first token in
+   * every row. Otherwise, the operand contains the position of each token.
    */
   readonly isFirst: boolean;
 }
 
 /**
  * Computes the rotary embedding. x [B, H, T, D], positions [B, T] or [1], cos and sin [P, r / 2] ->
- * [B, H, T, D]
+ * [B, H, T, D], where P is the number of positions in the tables
  */
 export function rotary({ shape, rotated, isFirst }: Rotary): Call {
   const [batch, heads, time, width] = shape;
@@ -39,7 +39,7 @@ export function rotary({ shape, rotated, isFirst }: Rotary): Call {
 
 /**
  * Computes a causal convolution: y[t] = sum over j of w[j] x[t + j]. x [B, K - 1 + S, d] begins
- * with the K - 1 previous inputs, w [d, 1, K] -> [B, S, d]
+ * with the K - 1 previous inputs; w is [d, 1, K]. The result is [B, S, d].
  */
 export function convolution(
   [batch, time, channels]: readonly [number, number, number],

@@ -1,8 +1,8 @@
 /**
- * Matrix products. Every kernel sums in the same order. It sums blocks of 256 products along K,
- * each in ascending order in one accumulator, and then adds the sums of the blocks in order. The
- * bits of a result therefore depend neither on the number of rows and columns nor on the kernel
- * that computes it.
+ * Matrix products. All kernels sum in the same order: the products along K are divided into blocks
+ * of 256, each block is summed in ascending order in one accumulator, and the sums of the blocks
+ * are added in order. The bits of a result therefore depend neither on the number of rows and
+ * columns nor on the kernel that computes it.
  */
 import { floatBits, perElement, perRow, type Call } from './kernel.js';
 
@@ -16,21 +16,21 @@ interface Product {
   readonly alpha: number;
 }
 
-/** Number of products along K that one accumulator sums. */
+/** Number of products along K that are summed in one accumulator. */
 export const blockDepth = 256;
 
 /** Number of indices along K that a workgroup loads at a time. */
 const stepDepth = 16;
 
 /**
- * Number of workgroups below which a GPU is partly idle. If a product has fewer tiles, its blocks
- * along K are computed by separate workgroups.
+ * Number of workgroups that keep a GPU busy. If a product has fewer tiles, separate workgroups
+ * compute its blocks along K.
  */
 const busyGroups = 128;
 
 /**
- * Dispatches of a product. If there are two, `first` writes `partials.size` partial sums, and
- * `partials.sum` adds them up.
+ * Dispatches of a product. If `partials` is set, `first` writes `partials.size` partial sums, which
+ * `partials.sum` adds up.
  */
 interface ProductPlan {
   readonly first: Call;
@@ -49,7 +49,7 @@ export function product(shape: Product): ProductPlan {
   return { first, partials: { size: size * parts, sum: sumOfParts(size, parts, alpha) } };
 }
 
-/** Size of the block of results that a workgroup computes. */
+/** Size of the block of the result matrix that one workgroup computes. */
 interface Tile {
   readonly rows: number;
   readonly columns: number;
@@ -61,9 +61,9 @@ function tileOf({ rows, columns }: Product): Tile {
 }
 
 /**
- * Returns the uniforms 1 to 11 of a product that is computed in parts: M, N, K (1 to 3), the size
- * of one right matrix, the factor of the sums, the number of parts, the strides of both operands (7
- * to 10), and the number of indices along K per part.
+ * Returns the uniforms 1 to 11 of a product kernel: M, N and K (1 to 3), the number of elements of
+ * one right matrix (4), the factor of the sums (5), the number of parts along K (6), the strides of
+ * both operands (7 to 10), and the number of indices along K per part (11).
  */
 function uniformsOf(shape: Product, parts: number): readonly number[] {
   const { rows, columns, depth, transposeA, transposeB, alpha } = shape;
@@ -85,8 +85,8 @@ fn right(start: u32, k: u32, n: u32) -> f32 {
 }`;
 
 /**
- * Creates the call in which each thread computes 4 x 4 results of a tile. If there are several
- * parts, each part writes the partial sums over one block of `depth`.
+ * Creates the call of the kernel in which each thread computes 4 x 4 elements of a tile. If `parts`
+ * is more than 1, each part writes the partial sums of one block along K.
  */
 function tiledProduct(shape: Product, tile: Tile, tiles: number, parts: number): Call {
   const { batch, rows, columns, depth } = shape;

@@ -1,14 +1,17 @@
 /**
- * Reductions of rows. Except in {@link cumulativeSum}, thread i modulo the number of threads
- * handles element i. Appending elements that contribute 0 to a row therefore changes no bit of the
- * result.
+ * Reductions of rows. Except in {@link cumulativeSum}, thread t handles the elements t, t + n, t +
+ * 2n ..., where n is the number of threads. Appending elements that contribute 0 to a row therefore
+ * does not change the bits of the result.
  */
 import { floatBits, maximum, perElement, perRow, reduceThreads, sum, type Call } from './kernel.js';
 import { blockDepth } from './product.js';
 
 const threads = 128;
 
-/** The lowest finite float32. WGSL may assume that there are no infinities. */
+/**
+ * The lowest finite float32, used instead of minus infinity because WGSL may assume that there are
+ * no infinities.
+ */
 const lowest = '-3.4028234e38';
 
 const each = (statement: string): string =>
@@ -33,7 +36,6 @@ export function softmax(kind: 'Softmax' | 'LogSoftmax', rows: number, width: num
   return rowCall(kind, rows, width, body);
 }
 
-/** Creates the call of a kernel that reads and writes rows. */
 const rowCall = (name: string, rows: number, width: number, body: string): Call =>
   perRow({ name, types: 'f32 -> f32', cost: 24 * width, threads }, [rows, width], body);
 
@@ -79,8 +81,8 @@ function reduceRows(kind: Reduction, rows: number, width: number): Call {
 }
 
 /**
- * Reduces columns, one thread per column, so that neighbouring threads read neighbouring elements.
- * Sums in blocks of {@link blockDepth}.
+ * Reduces the middle axis with one thread per result, so that neighbouring threads read
+ * neighbouring elements. Sums in blocks of {@link blockDepth}.
  */
 function reduceColumns(kind: Reduction, outer: number, width: number, inner: number): Call {
   const { start, of } = reductions[kind];
@@ -100,8 +102,8 @@ function reduceColumns(kind: Reduction, outer: number, width: number, inner: num
 }
 
 /**
- * Computes cumulative sums of rows. Each thread sums neighbouring elements, starting from the total
- * of all earlier threads.
+ * Computes cumulative sums of rows. Each thread sums a range of neighbouring elements, to which it
+ * adds the total of all ranges before it.
  */
 export function cumulativeSum(rows: number, width: number): Call {
   const body = `

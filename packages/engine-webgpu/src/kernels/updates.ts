@@ -1,19 +1,21 @@
-/**
- * Kernels that are dispatched outside graphs: updates in place, sums of squares, and moves of rows.
- */
+/** Kernels that do not belong to a graph: in-place updates, sums of squares, and moves of rows. */
 import type { UpdatePlan } from '@trinity-rft/engine-onnx/graph-runtime';
 
 import { floatBits, maximum, perElement, perRow, reduceThreads, sum, type Call } from './kernel.js';
 
-/** Adds an array to another in place: to += from. */
+/**
+ * Adds one array to another in place: to += from. `fromStart` and `toStart` are the indices of the
+ * first elements.
+ */
 export function addition(count: number, fromStart: number, toStart: number): Call {
   const body = 'b1[p(2u) + i] = b1[p(2u) + i] + b0[p(1u) + i];';
   return perElement({ name: 'add to', types: 'f32 -> f32' }, [count, fromStart, toStart], body);
 }
 
 /**
- * Groups rows by id for {@link addedRows}. `list` contains the `count` distinct ids, then the start
- * of each id's rows, the end of the last id's rows, and then all rows.
+ * Groups row numbers by id, as input for {@link addedRows}. `list` contains the `count` distinct
+ * ids, then for each id the index of its first row number, then the end index, and then the row
+ * numbers in the order of the groups.
  */
 export function rowsById(ids: Int32Array): { readonly count: number; readonly list: Int32Array } {
   const rows = Map.groupBy(ids.keys(), (row) => ids[row]!);
@@ -58,14 +60,14 @@ const normThreads = 256;
 /** Number of elements that a workgroup of {@link squares} sums. */
 const normShare = normThreads * 256;
 
-/** Returns the number of workgroups of {@link squares} for `count` numbers. */
+/** Returns the number of workgroups that {@link squares} uses for `count` elements. */
 export const squareGroups = (count: number): number => Math.ceil(count / normShare);
 
 /**
  * Computes, for each workgroup, the sum of the squares of its finite elements, and a flag: 1 if any
  * element is not finite, otherwise 0. Elements that are not finite are detected by their bit
- * pattern, because WGSL may assume that all numbers are finite. x -> [groups, 2], from group
- * `first` on
+ * pattern, because WGSL may assume that all numbers are finite. x -> [groups, 2]. The results are
+ * written from group `first` on.
  */
 export function squares(count: number, start: number, first: number): Call {
   const body = `
@@ -89,8 +91,9 @@ export function squares(count: number, start: number, first: number): Call {
 }
 
 /**
- * Creates the call of an AdamW update that overwrites the weights or, with `isGradient`, the
- * gradient. Operands: the array that is only read, the array that is overwritten, and both moments.
+ * Creates the call of an AdamW update that overwrites the weights or, if `isGradient` is true, the
+ * gradient. Operands: the array that is only read (the gradient, or the weights), the array that is
+ * overwritten, and the first and second moments.
  */
 export function adamW(count: number, isGradient: boolean, update: UpdatePlan<number>): Call {
   const { betas, gradientScale, keep, stepSize, rootCorrection, epsilon } = update;
@@ -109,7 +112,7 @@ export function adamW(count: number, isGradient: boolean, update: UpdatePlan<num
   return perElement(spec, [count, ...numbers.map(floatBits), Number(isGradient)], body);
 }
 
-/** Location of the rows of a cache in an array [rows, ..., heads, positions, width]. */
+/** Layout of the rows of a cache within an array of shape [rows, ..., heads, positions, width]. */
 export interface CacheRows {
   /** Number of elements between the starts of two consecutive rows. */
   readonly row: number;
@@ -123,10 +126,10 @@ export interface CacheRows {
 type MoveSizes = Readonly<Record<'moves' | 'heads' | 'least' | 'longest' | 'width', number>>;
 
 /**
- * Copies positions between rows according to a list of moves, each of which is (from, to, position,
- * length). Operands: the array that is read, the moves, the array that is written. A recurrent
- * layer's state is stored as a single position, which every move copies, even a move of length 0.
- * For states, `least` and `longest` are therefore both 1.
+ * Copies ranges of positions from rows of one array to rows of another, by a list of moves (from
+ * row, to row, position in the target, length). Operands: the array that is read, the moves, the
+ * array that is written. The state of a recurrent layer is stored as a single position that every
+ * move copies, even a move of length 0, so `least` and `longest` are both 1 for states.
  */
 export function movedRows(
   { moves, heads, least, longest, width }: MoveSizes,

@@ -5,14 +5,13 @@ import { unsupported } from '../device/errors.js';
 import type { Call } from '../kernels/kernel.js';
 import { bytesOf, type Value } from './value.js';
 
-/** Location of a storage's data. */
+/** Kind of buffer that holds a storage's data. */
 export type Place =
   | { readonly kind: 'input' | 'output'; readonly name: string }
   /** A constant, which all plans of the graph share. */
   | { readonly kind: 'constant'; readonly key: string }
   /**
-   * A temporary storage, needed from the dispatch that first writes it to the last dispatch that
-   * reads it.
+   * A temporary buffer, needed from the first dispatch that writes it to the last that reads it.
    */
   | { readonly kind: 'slot' };
 
@@ -56,14 +55,14 @@ export class PlanBuilder {
     this.name(name, { dtype, shape, storage: this.#storage(shape, { kind: 'input', name }) });
   }
 
-  /** Creates a value that a kernel will write. */
+  /** Creates a value with a new temporary storage, which a kernel will write. */
   fresh(dtype: DataType, shape: readonly number[]): Value {
     return { dtype, shape, storage: this.#storage(shape, { kind: 'slot' }) };
   }
 
   /**
-   * Returns a view of the same data with another shape, or with another type that is stored in the
-   * same format.
+   * Returns a view of a value's data with another shape, or with another data type that has the
+   * same representation in buffers.
    */
   alias(value: Value, shape: readonly number[], dtype: DataType = value.dtype): Value {
     return value.host
@@ -71,14 +70,14 @@ export class PlanBuilder {
       : { shape, dtype, storage: this.storageOf(value) };
   }
 
-  /** Adds a dispatch, unless all results are empty. */
+  /** Adds a dispatch. Does nothing if all results are empty. */
   run(call: Call, reads: readonly Value[], writes: readonly Value[]): void {
     if (writes.every(({ shape }) => shape.includes(0))) return;
     const buffers = [...reads, ...writes].map((value) => this.storageOf(value));
     this.dispatches.push({ ...call, buffers });
   }
 
-  /** Adds a dispatch with one result, and returns the result. */
+  /** Adds a dispatch with one result, and returns the result's value. */
   computed(dtype: DataType, shape: readonly number[], call: Call, reads: readonly Value[]): Value {
     const y = this.fresh(dtype, shape);
     this.run(call, reads, [y]);
@@ -86,7 +85,8 @@ export class PlanBuilder {
   }
 
   /**
-   * Returns the storage of a value. Elements that are on the host become a constant of the graph.
+   * Returns the index of a value's storage. If the elements are known on the host, they become a
+   * constant of the graph.
    */
   storageOf(value: Value): number {
     if (value.storage !== undefined) return value.storage;

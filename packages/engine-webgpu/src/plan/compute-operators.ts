@@ -1,6 +1,6 @@
 /**
- * Operators that compute: elementwise operators, products, reductions of rows, and operators along
- * positions.
+ * Operators that compute numbers: elementwise operators, matrix products, reductions of rows,
+ * rotary embedding and causal convolution.
  */
 import { elementwise } from '../kernels/elementwise.js';
 import { sizeOf, stridesOf } from '../kernels/loop.js';
@@ -23,7 +23,7 @@ const elementwiseOf: Operator = (step) => {
   return [computed(step, type, operands)];
 };
 
-/** Computes an elementwise operator, with operands broadcast to one shape. */
+/** Plans an elementwise operator. The operands are broadcast to a common shape. */
 function computed(step: Step, type: string, operands: readonly Value[]): Value {
   const rank = Math.max(...operands.map(({ shape }) => shape.length));
   const dims = Array.from({ length: rank }, (_, i) =>
@@ -57,8 +57,8 @@ const gemm: Operator = (step) => {
 };
 
 /**
- * Multiplies the first two operands. The right operand must have the leading dimensions of the left
- * one, or be a single matrix.
+ * Plans the matrix product of the first two operands. The right operand must have the leading
+ * dimensions of the left one, or be a single matrix.
  */
 function multiplied(step: Step): Value {
   const [a, b] = [step.operand(0), step.operand(1)];
@@ -85,7 +85,10 @@ function multiplied(step: Step): Value {
   return step.builder.computed('float32', shape, partials.sum, [sums]);
 }
 
-/** Returns the numbers of rows and columns of each matrix after the transposition, if any. */
+/**
+ * Returns the numbers of rows and columns of each matrix, after transposing it if `isTransposed` is
+ * true.
+ */
 function matrixOf({ shape }: Value, isTransposed: boolean): readonly [number, number] {
   const [rows, columns] = shape.slice(-2) as [number, number];
   return isTransposed ? [columns, rows] : [rows, columns];
@@ -108,7 +111,10 @@ const norm: Operator = (step) => {
   return made;
 };
 
-/** Plans a reduction over axes. Adjacent axes are reduced together, starting with the last ones. */
+/**
+ * Plans a reduction over axes. Adjacent axes are reduced by one kernel, starting with the last
+ * axes.
+ */
 const reduceOf: Operator = (step) => {
   const a = step.operand(0);
   const reduced = new Set(step.numbers(1).map((axis) => axisOf(axis, a)));

@@ -5,7 +5,7 @@ import { copy } from '../kernels/moves.js';
 import type { PlanBuilder } from './builder.js';
 import { elementOf, type Value } from './value.js';
 
-/** Copies part of a value into a new value. */
+/** Copies elements of a value into a new value, by strides. */
 export function copied(
   builder: PlanBuilder,
   a: Value,
@@ -22,7 +22,7 @@ export function zeros(builder: PlanBuilder, dtype: DataType, dims: readonly numb
   return copied(builder, { dtype, shape: [], host: [0] }, dims, repeated);
 }
 
-/** Copies the value `a` into the value `y`, from element `toStart` of `y` on. */
+/** Copies the value `a` into the value `y`, starting at element `toStart` of `y`. */
 export function put(builder: PlanBuilder, a: Value, y: Value, toStart: number): void {
   if (sizeOf(a.shape) === 0) return;
   const [from, to] = [stridesOf(a.shape), stridesOf(y.shape)];

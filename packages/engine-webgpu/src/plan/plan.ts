@@ -1,6 +1,6 @@
 /**
- * Plans a graph without a device: derives the dispatches from the graph and the shapes of its
- * inputs.
+ * Plans the execution of a graph without a device: derives the dispatches from the graph and the
+ * shapes of its inputs.
  */
 import { EngineError } from '@trinity-rft/core';
 import type {
@@ -28,7 +28,8 @@ import { Step, type Operator } from './step.js';
 import { elementOf, type Value } from './value.js';
 
 /**
- * Location of a dispatch's buffer. Slots are temporary buffers of the plan, identified by a number.
+ * Kind of buffer that holds a storage's data. Slots are temporary buffers of the plan, identified
+ * by number.
  */
 type PlannedPlace =
   | Exclude<Place, { kind: 'slot' }>
@@ -41,7 +42,7 @@ interface PlannedArray {
 
 export interface Plan {
   readonly dispatches: readonly Dispatch[];
-  /** Location of each buffer of the dispatches. */
+  /** Location of each storage; the buffers of a dispatch are indices into this list. */
   readonly places: readonly PlannedPlace[];
   /** Size of each slot, in bytes. */
   readonly slots: readonly number[];
@@ -105,8 +106,8 @@ function addNode(builder: PlanBuilder, node: NodeRecord): void {
 }
 
 /**
- * Makes a value an output of the graph. If possible, the kernel that computes the value writes the
- * output directly. Otherwise the value is copied to the output.
+ * Makes a value an output of the graph. A temporary value becomes the output itself; an input, a
+ * constant or another output is copied.
  */
 function output(builder: PlanBuilder, name: string): PlannedArray {
   const value = builder.value(name);
@@ -120,8 +121,8 @@ function output(builder: PlanBuilder, name: string): PlannedArray {
 }
 
 /**
- * Drops dispatches whose results no output needs, and gives slots to the storages of the remaining
- * dispatches.
+ * Drops dispatches whose results no output needs, and assigns slots to the temporary storages of
+ * the remaining dispatches.
  */
 function finished({ dispatches, storages, constants }: PlanBuilder): Omit<Plan, 'outputs'> {
   const needed = new Set(

@@ -1,6 +1,6 @@
 /**
- * Operators on shapes, and casts. The host computes their results, or the result is a view of the
- * same elements. Only casts between `f32` and `i32` may need a kernel.
+ * Operators on shapes, and casts. Either the host computes the result, or the result is a view of
+ * the same elements. Only a cast between `f32` and `i32` may need a kernel.
  */
 import { dataTypes, type DataType, type NodeRecord } from '@trinity-rft/engine-onnx/graph-runtime';
 import { elementwise } from '../kernels/elementwise.js';
@@ -17,8 +17,8 @@ export const hostIntegers = (host: readonly number[]): Value => ({
 const shape: Operator = (step) => [hostIntegers(step.operand(0).shape)];
 
 /**
- * Plans a reshape. Size 0 keeps the size at the same index, and size -1 is inferred from the other
- * sizes.
+ * Plans a reshape. In the target shape, 0 keeps the size of the same dimension, and -1 is inferred
+ * from the other sizes.
  */
 const reshape: Operator = (step) => {
   const a = step.operand(0);
@@ -40,7 +40,7 @@ const squeeze: Operator = (step) => {
 
 const identity: Operator = (step) => [step.operand(0)];
 
-/** Returns the type that a node casts to. */
+/** Returns the data type that a `Cast` node converts to, or undefined if it is not known. */
 export const castTarget = ({ attributes }: NodeRecord): DataType | undefined =>
   (Object.keys(dataTypes) as DataType[]).find((name) => dataTypes[name] === attributes['to']);
 

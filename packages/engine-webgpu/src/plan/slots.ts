@@ -1,6 +1,6 @@
 /**
- * Assigns slots to the storages of a plan. Storages that are not needed at the same time share a
- * slot.
+ * Assigns the temporary storages of a plan to slots. Storages that are not needed at the same time
+ * share a slot.
  */
 
 /** Size of a storage, and the indices of the first and the last dispatch that need it. */
@@ -18,8 +18,8 @@ interface Slots {
 }
 
 /**
- * Assigns a slot to each span: the smallest free slot that is large enough, otherwise the largest
- * free slot, which is enlarged. Adds a slot if none is free.
+ * Assigns a slot to each span, in the order of their first dispatches: the smallest free slot that
+ * is large enough, otherwise the largest free slot, which is enlarged, otherwise a new slot.
  */
 export function assignSlots(spans: readonly Span[]): Slots {
   const bytes: number[] = [];

@@ -34,7 +34,7 @@ export class Step {
   }
 
   /**
-   * Returns the elements of an operand that the plan depends on, such as sizes, axes or bounds.
+   * Returns the elements of an operand that the plan needs, such as sizes, axes or bounds.
    * @throws EngineError if the elements are only on the device
    */
   numbers(index: number): readonly number[] {
@@ -64,7 +64,8 @@ export class Step {
   }
 
   /**
-   * Returns the numbers of rows and columns of a value, for operators along the last dimension.
+   * Returns the size of the last dimension as the number of columns, and the product of the others
+   * as the number of rows. For operators along the last dimension.
    * @throws EngineError if the operator works on another axis
    */
   rows(

@@ -7,7 +7,7 @@ export interface Value {
   readonly dtype: DataType;
   readonly shape: readonly number[];
   /**
-   * Elements of the value if they are on the host, as those of constants or derived from shapes.
+   * Elements of the value, if the host knows them because they are constant or derived from shapes.
    */
   readonly host?: readonly number[];
   /** Index of the storage in the plan; absent if no kernel reads the value. */
@@ -15,14 +15,18 @@ export interface Value {
 }
 
 /**
- * Returns the element type of buffers for a data type, or undefined for data types without kernels.
+ * Returns the element type with which buffers store a data type, or undefined if no kernel supports
+ * the data type.
  */
 export function elementOf(dtype: DataType): Element | undefined {
   if (dtype === 'float32') return 'f32';
   return dtype === 'int32' || dtype === 'int64' || dtype === 'bool' ? 'i32' : undefined;
 }
 
-/** Returns the size of an array in bytes. It is at least 4, the minimum size of a binding. */
+/**
+ * Returns the size of an array's buffer in bytes, which is at least 4, the minimum size of a
+ * binding.
+ */
 export const bytesOf = (shape: readonly number[]): number => 4 * Math.max(1, sizeOf(shape));
 
 /** Returns the non-negative index of an axis. A negative `axis` counts from the end. */

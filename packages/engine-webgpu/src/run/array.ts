@@ -41,8 +41,8 @@ export class BufferArray implements DeviceArray, BufferPart {
   }
 
   /**
-   * The buffer from offset 0 to the end of the array. Bindings need it, because their offsets must
-   * be aligned.
+   * Range of the buffer from offset 0 to the end of the array, for bindings, whose offsets must be
+   * aligned.
    */
   get whole(): BufferPart {
     return { buffer: this.buffer, offset: 0, bytes: this.offset + this.bytes };
@@ -55,7 +55,7 @@ export class BufferArray implements DeviceArray, BufferPart {
 }
 
 /**
- * Narrows the array to an array of this runtime.
+ * Returns the array as a {@link BufferArray}.
  * @throws InvariantError if another runtime created the array
  */
 export function ownArray(array: DeviceArray): BufferArray {
@@ -64,7 +64,7 @@ export function ownArray(array: DeviceArray): BufferArray {
 }
 
 /**
- * Narrows the array to an array of this runtime, and checks its size.
+ * Returns the array as a {@link BufferArray}, after a check of its size.
  * @throws InvariantError if another runtime created the array, or its size differs from that of the
  * shape
  */
@@ -76,7 +76,7 @@ export function ofSize(array: DeviceArray, shape: readonly number[], what = 'arr
   );
 }
 
-/** Returns the elements of an array in the format in which buffers store them: float32 or int32. */
+/** Returns the elements of an array in the representation that buffers use: float32 or int32. */
 export function storedNumbers({ data }: HostArray): Float32Array | Int32Array {
   return data instanceof Float32Array || data instanceof Int32Array ? data : int32Of(data);
 }
@@ -89,7 +89,7 @@ export const int32Of = (numbers: Iterable<number | bigint>): Int32Array =>
     throw new InvariantError(`The number ${value} does not fit into 32 bits.`);
   });
 
-/** Converts the bytes of a buffer to numbers of a type. */
+/** Converts the bytes of a buffer to numbers of a data type. */
 export function readNumbers(dtype: DataType, bytes: ArrayBuffer): Numbers {
   if (dtype === 'float32') return new Float32Array(bytes);
   const integers = new Int32Array(bytes);

@@ -1,4 +1,4 @@
-/** KV cache: keys, values and states of rows on a device. */
+/** KV cache on a device: the keys, values and recurrent states of each row. */
 import { InvariantError } from '@trinity-rft/core';
 import type {
   CacheLayout,
@@ -14,8 +14,8 @@ import type { BufferPart } from './commands.js';
 import { dispatchOnce, withScratch, type Machine, type Scratch } from './machine.js';
 
 /**
- * A graph input stored in the cache, of shape [rows, heads, positions, width]. A state has one head
- * and one position.
+ * A graph input whose array is stored in the cache, with shape [rows, heads, positions, width]. The
+ * state of a recurrent layer has one head and one position.
  */
 interface Entry {
   readonly name: string;
@@ -26,7 +26,7 @@ interface Entry {
   readonly isState: boolean;
 }
 
-/** Location of elements that are moved into the cache. */
+/** Buffer and layout of elements that are copied into the cache. */
 interface Source {
   readonly part: BufferPart;
   readonly place: CacheRows;
@@ -142,8 +142,8 @@ export class DeviceCache implements RowCache {
   }
 
   /**
-   * Moves rows of all entries.
-   * @param source returns the location of an entry's new elements; called in the order of entries
+   * Copies rows into all entries.
+   * @param source returns the location of an entry's new elements; called once per entry, in order
    */
   #move(
     moves: readonly RowMove[],
@@ -174,7 +174,7 @@ const placeOf = ({ shape, positions }: Entry): CacheRows => ({
   positions,
 });
 
-/** Returns a state's location, with all rows. */
+/** Returns the location of all rows of a recurrent state. */
 function whole(state: BufferArray): Source {
   const row = state.size / state.shape[0]!;
   return { part: state.whole, place: { row, start: state.start, positions: 1 } };

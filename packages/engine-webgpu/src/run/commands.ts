@@ -1,9 +1,9 @@
 /// <reference types="@webgpu/types" />
-/** Queues commands for a device, in order. Submits them in batches of limited work. */
+/** Queues commands for a device in order, and submits them in batches of limited estimated work. */
 import { uniformWords, type Call } from '../kernels/kernel.js';
 import type { Pipeline } from './pipelines.js';
 
-/** Part of a buffer. */
+/** Range of a buffer. */
 export interface BufferPart {
   readonly buffer: GPUBuffer;
   /** Offset within the buffer, in bytes. */
@@ -12,24 +12,24 @@ export interface BufferPart {
 }
 
 /**
- * The buffers of a dispatch, and the bind group of its last execution, which is recreated if a
- * buffer differs.
+ * Buffers of a dispatch, and the bind group of its last execution, which is reused unless a buffer
+ * has changed.
  */
 export interface Bindings {
   group: GPUBindGroup | undefined;
   parts: readonly BufferPart[];
 }
 
-/**
- * Maximum number of dispatches between two submits, because their uniforms must fit into one
- * buffer.
- */
+/** Maximum number of dispatches per submit. Their uniforms must fit into one buffer. */
 const dispatchLimit = 1024;
 
 const bytesPerUniform = 4 * uniformWords;
 
 interface CommandOptions {
-  /** Maximum estimated number of operations per submit, unless a single dispatch has more. */
+  /**
+   * Maximum estimated number of operations per submit. A submit exceeds it only if its single
+   * dispatch does.
+   */
   readonly budget: number;
   /** Executes `work`, and waits for the device. */
   readonly wait: <T>(work: () => Promise<T>) => Promise<T>;
@@ -82,7 +82,10 @@ export class Commands {
     this.#device.queue.writeBuffer(buffer, offset, numbers);
   }
 
-  /** Reads the bytes of several parts and concatenates them. All copies are queued at once. */
+  /**
+   * Reads several ranges of buffers and concatenates their bytes. All copies are queued in one
+   * submit.
+   */
   async read(parts: readonly BufferPart[]): Promise<ArrayBuffer> {
     const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
     // Each part has its own buffer, because all parts together may exceed the largest buffer. These

@@ -15,8 +15,8 @@ import type { Bindings, BufferPart } from './commands.js';
 import { upload, withScratch, type Machine, type Scratch } from './machine.js';
 
 /**
- * Maximum number of cached plans. Each recent combination of input shapes has a plan; decoding
- * needs one per number of rows.
+ * Maximum number of cached plans. Each combination of input shapes needs a plan; during decoding,
+ * each number of rows is such a combination.
  */
 const planLimit = 128;
 
@@ -77,8 +77,8 @@ export class DeviceGraph implements LoadedGraph {
   }
 
   /**
-   * Queues all commands of one execution synchronously, so that the commands of two executions
-   * never interleave.
+   * Queues all commands of one execution. Runs synchronously, so the commands of two executions are
+   * never interleaved.
    */
   #queue(
     { plan, bindings }: ReadyPlan,
@@ -122,8 +122,8 @@ export class DeviceGraph implements LoadedGraph {
   }
 
   /**
-   * Returns the buffer of an input. Uploads host arrays, and copies views whose offset is not
-   * aligned.
+   * Returns a range of a buffer with an input's data. Uploads host arrays, and copies views whose
+   * offset is not aligned.
    */
   #feed(input: HostArray | DeviceArray, scratch: Scratch): BufferPart {
     if ('data' in input) return scratch.upload(storedNumbers(input));

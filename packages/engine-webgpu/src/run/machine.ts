@@ -47,13 +47,16 @@ export function upload(
   return part;
 }
 
-/** Creates buffers that are needed only until the commands that use them are queued. */
+/** Allocates buffers that can be reused as soon as the commands that use them are queued. */
 export interface Scratch {
   readonly take: (bytes: number) => BufferPart;
   readonly upload: (numbers: Float32Array | Int32Array) => BufferPart;
 }
 
-/** Calls `queue`, which queues commands, and then frees the buffers that `queue` took. */
+/**
+ * Calls `queue`, which queues commands, and then returns the buffers that `queue` allocated to the
+ * pool.
+ */
 export function withScratch<T>(machine: Machine, queue: (scratch: Scratch) => T): T {
   const taken: GPUBuffer[] = [];
   const keep = (part: BufferPart): BufferPart => {

@@ -1,16 +1,19 @@
 /**
- * Allocates buffers of a device. Freed buffers are reused at once: commands are executed in order,
- * so the new use of a buffer follows the old use.
+ * Pool of a device's buffers. A freed buffer can be reused at once, because the device executes
+ * commands in order, so the old use of a buffer ends before the new one begins.
  */
 import type { DeviceMemory } from '../device/memory.js';
 
 export class Memory {
   readonly #device: DeviceMemory;
   readonly #submit: () => void;
-  /** Free buffers, by their size. */
+  /** Free buffers, keyed by size in bytes. */
   readonly #free = new Map<number, GPUBuffer[]>();
 
-  /** Creates an empty pool. @param submit submits the queued commands */
+  /**
+   * Creates an empty pool.
+   * @param submit function that submits the queued commands
+   */
   constructor(device: DeviceMemory, submit: () => void) {
     this.#device = device;
     this.#submit = submit;
@@ -31,16 +34,14 @@ export class Memory {
     return this.#device.create(size, usage, 'array');
   }
 
-  /** Frees a buffer. The last command that uses the buffer must already be queued. */
+  /** Returns a buffer to the pool. The last command that uses the buffer must already be queued. */
   give(buffer: GPUBuffer): void {
     const free = this.#free.get(buffer.size) ?? [];
     this.#free.set(buffer.size, free);
     free.push(buffer);
   }
 
-  /**
-   * Submits the queued commands, which may use free buffers, and then destroys the free buffers.
-   */
+  /** Destroys the free buffers, after submitting the queued commands, which may use them. */
   #trim(): void {
     this.#submit();
     for (const buffers of this.#free.values())
@@ -50,8 +51,8 @@ export class Memory {
 }
 
 /**
- * Rounds up to the next size class, at least 256 bytes. There are eight size classes between two
- * powers of two.
+ * Rounds a size in bytes up to the next size class: at least 256 bytes, with eight size classes
+ * between two powers of two.
  */
 function sizeClass(bytes: number): number {
   if (bytes <= 256) return 256;

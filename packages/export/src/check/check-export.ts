@@ -1,6 +1,6 @@
 /**
- * Runs prompts through the checkpoint and through the runtime of the export, and reports
- * differences beyond the limits.
+ * Compares an export with its checkpoint: runs the same prompts through both, and reports
+ * differences that exceed the limits.
  */
 import path from 'node:path';
 import { loadTokenizer, type ChatFormat } from '@trinity-rft/chat';
@@ -17,11 +17,11 @@ import { transformersPlayer } from './transformers-js.js';
 
 export interface CheckOptions {
   /**
-   * Prompts to run through both models.
+   * Prompts that both models run.
    * @default six conversations: plain, with a system message, with several turns, with tools
    */
   readonly prompts?: readonly PlayedPrompt[];
-  /** Additional prompts, as recorded by the training run. @default [] */
+  /** Additional prompts, as rendered strings that the training run recorded. @default [] */
   readonly recorded?: readonly string[];
   /** Maximum number of tokens of a greedy response. @default 32 */
   readonly answerTokens?: number;
@@ -30,7 +30,9 @@ export interface CheckOptions {
 export interface CheckResult extends Parity {
   /** Name of the runtime that ran the export. */
   readonly runtime: string;
-  /** One sentence per exceeded limit; empty if the export passes. */
+  /**
+   * One sentence for each limit that the differences exceed; empty if the export passes the check.
+   */
   readonly faults: readonly string[];
   readonly warnings: readonly string[];
 }
@@ -38,14 +40,14 @@ export interface CheckResult extends Parity {
 interface CheckedExport {
   /** Model folder of the checkpoint. */
   readonly from: string;
-  /** Folder of the export. `file` is its main file. */
+  /** Folder of the export. `file` is the main file in it. */
   readonly folder: string;
   readonly file: string;
   readonly target: FormatName;
   readonly numbers: ChosenNumbers;
   /** Chat settings of training. */
   readonly chat: ChatSettings;
-  /** Chat format of the checkpoint: its tokenizer, with the settings in `chat`. */
+  /** Chat format of the checkpoint, made of its tokenizer and the settings in `chat`. */
   readonly format: ChatFormat;
   readonly contextTokens: number;
 }
@@ -56,9 +58,9 @@ interface CheckControl {
 }
 
 /**
- * Checks a written export against its checkpoint.
+ * Compares a written export with its checkpoint.
  * @throws ConfigError if the runtime's package is not installed; CheckpointError if the runtime
- * rejects the export
+ * cannot load the export
  */
 export async function checkExport(
   exported: CheckedExport,

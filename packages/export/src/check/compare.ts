@@ -3,7 +3,7 @@ import type { ChatFormat } from '@trinity-rft/chat';
 import { EngineError } from '@trinity-rft/core';
 import type { PlayedPrompt, Player } from './player.js';
 
-/** A share, as two counts: `equal` out of `of`. */
+/** A share as two counts: `equal` items out of `of`. */
 export interface Share {
   readonly equal: number;
   readonly of: number;
@@ -11,38 +11,45 @@ export interface Share {
 
 export interface Parity {
   /**
-   * Share of prompts that the runtime's own code renders exactly as the checkpoint's template does.
+   * Share of prompts that the export's runtime renders exactly as the checkpoint's template does.
    * Prompts that the template rejects are not counted.
    */
   readonly renderedPrompts: Share;
   /**
-   * Number of prompts that were left out because they contain characters without a token or leave
-   * no room for a response.
+   * Number of prompts that were not compared, because they contain characters that the tokenizer
+   * cannot encode or leave no room for a response.
    */
   readonly leftOut: number;
-  /** Share of compared prompts with equal token ids. */
+  /** Share of compared prompts that both tokenizers encode as the same token ids. */
   readonly tokenIds: Share;
-  /** Number of scored token positions, in prompts and in the checkpoint's greedy responses. */
+  /**
+   * Number of tokens whose log-probabilities were compared, in prompts and in the checkpoint's
+   * greedy responses.
+   */
   readonly positions: number;
-  /** Mean |difference| of log-probabilities over the scored positions, in nats. */
+  /** Mean absolute difference of log-probabilities over these tokens, in nats. */
   readonly meanDifference: number;
   readonly largestDifference: number;
   /**
-   * Share of tokens of the checkpoint's greedy responses that are also the export's most probable
-   * token. Absent if the runtime does not report most probable tokens.
+   * Share of the tokens in the checkpoint's greedy responses that are the export's most probable
+   * token at the same position. Undefined if the runtime does not report most probable tokens.
    */
   readonly bestTokens?: Share;
   readonly greedyTexts: Share;
-  /** Share of greedy responses with equal parsed tool calls. */
+  /** Share of greedy responses in which both models make the same tool calls, after parsing. */
   readonly toolCalls: Share;
   /**
-   * Response tokens of the export per second of greedy decoding, including the time for prompts.
+   * Speed of the export during greedy decoding, in response tokens per second. The time includes
+   * the evaluation of prompts.
    */
   readonly tokensPerSecond: number;
 }
 
 interface CompareOptions {
-  /** Chat format that parses the tool calls of both models, with the training run's parser. */
+  /**
+   * Chat format whose tool call parser is applied to the responses of both models. It is the parser
+   * of the training run.
+   */
   readonly format: ChatFormat;
   /** Maximum number of tokens of a greedy response. */
   readonly answerTokens: number;
@@ -71,8 +78,8 @@ interface Sums {
 }
 
 /**
- * Compares rendered prompts, token ids, log-probabilities and greedy responses. Both models get the
- * token ids of the checkpoint's tokenizer.
+ * Compares rendered prompts, token ids, log-probabilities and greedy responses. Both models are
+ * given the token ids of the checkpoint's tokenizer.
  * @throws EngineError naming prompt and position if a log-probability is not finite
  */
 export async function compare(

@@ -30,7 +30,7 @@ const user = (content: string): NormalMessage => ({ role: 'user', content });
 const assistant = (content: string): NormalMessage => ({ role: 'assistant', content });
 const system: NormalMessage = { role: 'system', content: 'Answer in one short sentence.' };
 
-/** Conversations to compare. Conversations that a template rejects are not compared. */
+/** Conversations to compare. Those that a chat template rejects are skipped. */
 export const conversations: readonly PlayedPrompt[] = [
   { messages: [user('What is 17 + 25?')], tools: undefined },
   { messages: [system, user('Name a city in Norway.')], tools: undefined },

@@ -1,4 +1,4 @@
-/** Runs prompts through the embedded engine, the same engine that is used for training. */
+/** Runs the prompts of a check in the embedded engine, which is also the training engine. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { Engine } from '@trinity-rft/core/engine';
 import { openTogether } from '@trinity-rft/core/support';

@@ -2,18 +2,23 @@
 import type { Precision } from '../format/formats.js';
 import type { Parity } from './compare.js';
 
-/** Limits on |difference| of log-probabilities, in nats. An undefined limit does not apply. */
+/**
+ * Maximum absolute differences of log-probabilities, in nats. An undefined limit does not apply.
+ */
 export interface ParityLimits {
   readonly largest?: number;
   readonly mean?: number;
-  /** True if greedily sampled text and tool calls must be equal. */
+  /** True if the greedy responses and their tool calls must be equal. */
   readonly sameTexts: boolean;
 }
 
-/** Tolerance in nats for models with GELU, which llama.cpp computes with a float16 lookup table. */
+/**
+ * Maximum difference for models with GELU, in nats. llama.cpp computes GELU with a float16 lookup
+ * table.
+ */
 const tableOfGelu = 5e-3;
 
-/** Returns the limits for the precision of the exported weights. */
+/** Returns the limits that apply to a precision of the exported weights. */
 export const limitsOf = (precision: Precision, { hasGeluTable = false } = {}): ParityLimits =>
   ({
     float32: { largest: hasGeluTable ? tableOfGelu : 1e-4, sameTexts: true },
@@ -25,8 +30,8 @@ export const limitsOf = (precision: Precision, { hasGeluTable = false } = {}): P
   })[precision];
 
 /**
- * Returns one sentence per exceeded limit, and one if no prompt was compared. Rendered prompts and
- * token ids must be equal at any precision.
+ * Returns one sentence for each limit that is exceeded, and one if no prompt was compared. At every
+ * precision, rendered prompts and token ids must be equal.
  */
 export function faultsOf(
   parity: Parity,
@@ -64,8 +69,8 @@ export function faultsOf(
 }
 
 /**
- * Share of the checkpoint's greedy tokens that are also the export's most probable tokens. Below
- * this share, a quantised export is, in practice, a different model.
+ * Minimum share of the checkpoint's greedy tokens that should be the export's most probable tokens.
+ * Below it, a quantised export behaves like a different model.
  */
 const fewBest = 0.9;
 

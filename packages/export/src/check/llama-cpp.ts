@@ -7,23 +7,23 @@ import type { Player, Score } from './player.js';
 
 interface LlamaPlayerOptions {
   /**
-   * True for a float32 key and value cache, which float32 files need; false for llama.cpp's
-   * default, float16.
+   * True to store keys and values as float32, which a check of float32 files needs; false for
+   * float16, llama.cpp's default.
    */
   readonly exactCache: boolean;
-  /** Chat format with the template that is inside the file. */
+  /** Chat format with the template from the GGUF file. */
   readonly format: ChatFormat;
 }
 
 /**
- * Options that disable all samplers except softmax, because top-k and top-p would truncate the
- * reported distribution.
+ * Sampling options that disable all samplers except softmax, because top-k and top-p would truncate
+ * the reported distribution.
  */
 const plain = { temperature: 1, topK: 0, topP: 1, minP: 0 } as const;
 
 /**
- * Opens a GGUF file in llama.cpp. Uses one thread, because on busy cores a second thread makes
- * llama.cpp ten times slower.
+ * Opens a GGUF file in llama.cpp with a single thread, because a second thread can make llama.cpp
+ * ten times slower on busy cores.
  * @throws ConfigError if node-llama-cpp is not installed; CheckpointError if llama.cpp rejects the
  * file
  */
@@ -96,14 +96,14 @@ async function playerOver(
 }
 
 /**
- * Number of positions whose distributions are in memory at once. Each distribution covers the whole
- * vocabulary.
+ * Number of positions that are evaluated at once. It is small because each position has a
+ * distribution over the whole vocabulary in memory.
  */
 const atOnce = 16;
 
 /**
- * Returns the normalising sum, computed in float64. llama.cpp sums in float32, with an error of
- * 1e-4 for 50,000 tokens.
+ * Returns the sum of the probabilities in float64, by which they are normalized. llama.cpp
+ * normalizes in float32, with an error of 1e-4 for 50,000 tokens.
  */
 function sumOf(probabilities: ReadonlyMap<Token, number>): number {
   let sum = 0;

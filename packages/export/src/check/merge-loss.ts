@@ -1,6 +1,6 @@
 /**
- * Measures the loss of precision when an adapter is merged into quantised weights and the result is
- * quantised again.
+ * Measures how much precision is lost when an adapter is merged into quantised weights and the
+ * result is quantised again.
  */
 import type { ChatFormat } from '@trinity-rft/chat';
 import { isQuantizedGguf } from '@trinity-rft/chat/gguf';
@@ -10,31 +10,37 @@ import { createOnnxEngine, readModelConfig } from '@trinity-rft/engine-onnx';
 import { unknownId } from './compare.js';
 import { conversations } from './conversations.js';
 
-/** Differences of log-probabilities at the same tokens, in nats per token. */
+/**
+ * Differences between the log-probabilities that the policy and the exported file assign to the
+ * same tokens, in nats.
+ */
 export interface MergeLoss {
   /**
    * Origin of the scored sequences: recorded by the training run, or sampled from the checkpoint.
    */
   readonly texts: 'recorded' | 'sampled';
-  /** Number of scored tokens: the tokens of the responses. */
+  /** Number of scored tokens, which are the response tokens. */
   readonly positions: number;
-  /** Mean |difference|, in nats. */
+  /** Mean absolute difference per token, in nats. */
   readonly meanDifference: number;
   readonly largestDifference: number;
 }
 
-/** The trained policy. */
 interface Policy {
   /** Folder with an adapter that was trained on top of quantised weights. */
   readonly checkpoint: string;
   readonly format: ChatFormat;
-  /** Reads rows to score. If there are none, sequences are sampled. */
+  /**
+   * Reads recorded rows to score. If it is undefined or returns no rows, sequences are sampled from
+   * the checkpoint.
+   */
   readonly recorded?: (() => Promise<readonly TokenRow[]>) | undefined;
 }
 
 /**
- * Scores the same sequences with the policy and with the exported file, in the embedded engine.
- * Resolves with undefined if the engine does not support the file's architecture.
+ * Scores the same sequences with the policy and with the exported file in the embedded engine, and
+ * returns the differences. Resolves with undefined if the engine does not support the file's
+ * architecture.
  * @param file path of a GGUF file
  */
 export async function mergeLossOf(file: string, policy: Policy): Promise<MergeLoss | undefined> {
@@ -89,7 +95,10 @@ async function scoreFile(file: string, rows: readonly TokenRow[]): Promise<Float
   }
 }
 
-/** Memory budget, which is small because the weights take most of the memory. */
+/**
+ * Memory budget of the engine, in bytes. It is small because the weights take most of the machine's
+ * memory.
+ */
 const memoryBudgetBytes = 32 * 2 ** 20;
 
 /** Maximum number of sampled tokens per sequence. */
@@ -115,8 +124,9 @@ async function sampledRows(
 }
 
 /**
- * Returns the prompts of those conversations that the template and tokenizer can represent. If
- * there are none, returns one prompt that consists of a stop token.
+ * Returns the default conversations as prompts, without those that the template rejects, the
+ * tokenizer cannot encode, or that are too long. If none is left, returns one prompt that consists
+ * of a stop token.
  */
 function promptsOf(format: ChatFormat, maxModelLen: number): readonly Int32Array[] {
   const prompts = conversations.flatMap((conversation) => {

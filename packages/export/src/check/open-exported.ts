@@ -8,17 +8,17 @@ import { transformersSampler } from './transformers-js.js';
 interface Exported {
   readonly folder: string;
   readonly file: string;
-  /** The value of `model` in requests. */
+  /** Model name in requests. */
   readonly name: string;
   readonly target: FormatName;
-  /** Number format of the weights. */
+  /** Data type or quantisation of the weights. */
   readonly dtype: string;
   readonly chat: ChatSettings;
   readonly contextTokens: number;
 }
 
 /**
- * Opens an export as a model.
+ * Opens an export as a {@link LocalModel}.
  * @throws ConfigError if the package of the runtime is not installed
  */
 export async function openExported(exported: Exported): Promise<LocalModel> {

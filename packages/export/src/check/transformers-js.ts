@@ -1,5 +1,5 @@
 /**
- * Runs prompts through a transformers.js folder in Node.js, using the npm package
+ * Runs prompts through an exported transformers.js folder in Node.js, using the npm package
  * `@huggingface/transformers`.
  */
 import path from 'node:path';
@@ -50,8 +50,9 @@ async function openFolder(folder: string, dtype: Dtype) {
 
 interface TransformersPlayerOptions extends Pick<ChatFormatOptions, 'enableThinking'> {
   /**
-   * Chat format that renders the prompts, as in `chat.mjs`, for models whose tools are described in
-   * messages. @default transformers.js renders them
+   * Chat format that renders the prompts, as in `chat.mjs`. Needed for models whose tools are
+   * described in messages.
+   * @default undefined: transformers.js renders the prompts
    */
   readonly format?: ChatFormat;
 }
@@ -100,8 +101,8 @@ export async function transformersPlayer(
 }
 
 /**
- * Parses the arguments of tool calls, which templates expect as objects (see transformers'
- * documentation).
+ * Returns a message whose tool calls have parsed arguments, because chat templates expect objects
+ * (see transformers' documentation).
  */
 export const withArguments = ({ tool_calls: calls, ...message }: NormalMessage): unknown =>
   calls === undefined
@@ -147,8 +148,8 @@ interface Outputs {
 }
 
 /**
- * Converts outputs to cache inputs for the next token: the output `present.0.key` becomes
- * `past_key_values.0.key`.
+ * Converts the outputs of a step to the cache inputs of the next: the output `present.0.key`
+ * becomes the input `past_key_values.0.key`.
  */
 const grownCache = (outputs: Outputs): unknown =>
   Object.fromEntries(
@@ -158,8 +159,8 @@ const grownCache = (outputs: Outputs): unknown =>
   );
 
 /**
- * Opens a sampler that supports seeds, unlike `generate` of transformers.js. All log-probabilities
- * that it returns are 0.
+ * Opens a sampler for transformers.js that supports seeds, which `generate` of transformers.js does
+ * not. It returns 0 for all log-probabilities.
  */
 export async function transformersSampler(
   folder: string,
@@ -238,7 +239,7 @@ export async function transformersSampler(
   };
 }
 
-/** Returns the log-probabilities at temperature 1, in descending order. */
+/** Returns all tokens with their log-probabilities at temperature 1, in descending order. */
 function distributionOf(logits: Float32Array): readonly Probable[] {
   const highest = logits.reduce((a, b) => Math.max(a, b));
   const total = Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit - highest), 0));

@@ -1,4 +1,4 @@
-/** Rejects contradictory export options before anything is read or written. */
+/** Checks the export options for contradictions before anything is read or written. */
 import { isGguf } from '@trinity-rft/chat/gguf';
 import { ConfigError } from '@trinity-rft/core';
 import { adapterNumbers, type FormatName } from './formats.js';

@@ -1,4 +1,4 @@
-/** Export formats: their number formats, defaults and precision. */
+/** Export formats, with the data types that each can store, their defaults and their precision. */
 import { ConfigError } from '@trinity-rft/core';
 
 export type FormatName = 'gguf' | 'ollama' | 'transformersjs' | 'hf';
@@ -6,7 +6,7 @@ export type Precision = 'float32' | 'float16' | 'bfloat16' | 'eight-bit' | 'less
 
 interface NumberFormat {
   readonly precision: Precision;
-  /** Upper bound on the bytes per weight. */
+  /** Maximum number of bytes per weight. */
   readonly bytes: number;
 }
 
@@ -19,7 +19,7 @@ const ggufNumbers = {
   Q4_K_M: { precision: 'less', bytes: 1.1 },
 } as const satisfies Readonly<Record<string, NumberFormat>>;
 
-/** Number formats of each export format, keyed by the names that `--quantize` takes. */
+/** Data types of each export format, keyed by the names that `--quantize` accepts. */
 export const numberFormats = {
   gguf: ggufNumbers,
   ollama: ggufNumbers,
@@ -35,7 +35,9 @@ export const numberFormats = {
   },
 } as const satisfies Readonly<Record<FormatName, Readonly<Record<string, NumberFormat>>>>;
 
-/** Number of weights below which fewer than 8 bits per weight cost too much quality. */
+/**
+ * Number of weights below which a model loses too much quality with fewer than 8 bits per weight.
+ */
 const small = 1e9;
 
 const defaults: Readonly<Record<FormatName, (weights: number) => string>> = {
@@ -50,8 +52,8 @@ export interface ChosenNumbers extends NumberFormat {
 }
 
 /**
- * Number formats of an adapter that is exported alone, for the export formats that support this. A
- * PEFT folder holds a copy of the adapter.
+ * Data type of an adapter that is exported alone, for each export format that supports this. A PEFT
+ * folder contains a copy of the adapter.
  */
 export const adapterNumbers: Readonly<Partial<Record<FormatName, ChosenNumbers>>> = {
   gguf: { name: 'F32', ...ggufNumbers.F32 },
@@ -59,9 +61,9 @@ export const adapterNumbers: Readonly<Partial<Record<FormatName, ChosenNumbers>>
 };
 
 /**
- * Returns the number format of an export.
+ * Returns the data type of the weights in an export.
  * @param asked name in upper or lower case; undefined for the default of a model of this size
- * @throws ConfigError if the format has no such number format
+ * @throws ConfigError if the format has no data type of that name
  */
 export function chooseNumbers(
   format: FormatName,
@@ -78,7 +80,8 @@ export function chooseNumbers(
 }
 
 /**
- * Returns true if `wanted` names the format, possibly by a short name, such as `q4_k` for `Q4_K_M`.
+ * Returns true if `wanted` is the name of a data type or its short form, such as `q4_k` for
+ * `Q4_K_M`.
  */
 const isSame = (name: string, wanted: string): boolean =>
   [name, name.replace(/_M$/, '')].some((each) => each.toLowerCase() === wanted.toLowerCase());

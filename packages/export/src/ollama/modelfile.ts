@@ -1,4 +1,4 @@
-/** The Modelfile that `ollama create` builds a model from. */
+/** Generates a Modelfile, from which `ollama create` builds a model. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import { promptFormatOf } from './prompt-formats.js';
 
@@ -7,13 +7,13 @@ export interface ModelfileOptions {
   readonly file: string;
   readonly format: ChatFormat;
   /**
-   * True if the model was trained with tools. No Go template is used then, because Go templates
-   * would describe tools in a different format.
+   * True if the model was trained with tools. The Modelfile then has no Go template, because it
+   * would describe the tools in a different format than the one used in training.
    */
   readonly usesTools: boolean;
   /**
-   * Context length in tokens, for prompt and response together. Ollama removes the beginning of
-   * longer prompts.
+   * Context length in tokens, for prompt and response together. If a prompt is longer, Ollama
+   * removes its beginning.
    */
   readonly contextTokens: number;
 }
@@ -21,8 +21,8 @@ export interface ModelfileOptions {
 export interface Modelfile {
   readonly text: string;
   /**
-   * Name of the template; undefined if clients must render prompts themselves and send them with
-   * `raw: true`.
+   * Name of the prompt format whose template is used. Undefined if there is none; clients must then
+   * render prompts themselves and send them with `raw: true`.
    */
   readonly template: string | undefined;
 }

@@ -1,15 +1,15 @@
 /**
- * Prompt formats with a verified Ollama template. Ollama's templates are written in Go, and a
- * checkpoint's template in Jinja. A format is therefore used only if it renders conversations
- * exactly as the checkpoint does.
+ * Prompt formats for which an Ollama template exists. Ollama's templates are written in Go, a
+ * checkpoint's template in Jinja. A format is used only if it renders test conversations exactly as
+ * the checkpoint's template does.
  */
 import type { ChatFormat, NormalMessage } from '@trinity-rft/chat';
 
 export interface PromptFormat {
   readonly name: string;
-  /** Go template over `.Messages`. The model responds to the last message. */
+  /** Go template that renders `.Messages` and the header of the response. */
   readonly template: string;
-  /** Renders messages as `template` does. */
+  /** Returns the prompt that `template` produces for the messages. */
   readonly render: (messages: readonly NormalMessage[]) => string;
 }
 
@@ -19,8 +19,8 @@ const turns =
     start + messages.map(turn).join('') + end;
 
 /**
- * Returns a Go template that writes `start`, each message with `turn`, and then `end`, the header
- * of the response.
+ * Returns a Go template that writes `start`, then each message with the template `turn`, and then
+ * `end`, the header of the response.
  */
 const range = (turn: string, end: string, start = ''): string =>
   `${start}{{- range .Messages }}${turn}{{ end }}${end}`;
@@ -76,8 +76,8 @@ const assistant = (content: string): NormalMessage => ({ role: 'assistant', cont
 const system: NormalMessage = { role: 'system', content: 'Be brief.' };
 
 /**
- * Conversations to compare. Messages have no leading or trailing spaces, because some templates
- * strip them and Ollama does not.
+ * Conversations on which formats are compared. The messages have no leading or trailing spaces,
+ * because some Jinja templates strip them and Ollama does not.
  */
 const probes: readonly (readonly NormalMessage[])[] = [
   [user('Hello')],
@@ -88,7 +88,8 @@ const probes: readonly (readonly NormalMessage[])[] = [
 
 /**
  * Returns the known format that renders plain conversations exactly as `format` does, or undefined
- * if there is none. A template that rejects system messages is compared without them.
+ * if there is none. If the template of `format` rejects system messages, conversations with system
+ * messages are not compared.
  */
 export function promptFormatOf(format: ChatFormat): PromptFormat | undefined {
   const wanted = probes.map((messages) => renderedBy(format, messages));

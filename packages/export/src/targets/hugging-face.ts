@@ -37,8 +37,8 @@ export async function writeHuggingFace(input: TargetInput): Promise<Written> {
 }
 
 /**
- * Copies the adapter in PEFT's format, without optimizer moments. For a base model that is not on
- * the hub, records only its folder name.
+ * Copies the adapter as a PEFT folder, without optimizer moments. If the base model is not on the
+ * hub, the copy names only the last part of its path.
  */
 async function copyAdapter(
   adapter: string,

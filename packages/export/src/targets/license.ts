@@ -3,7 +3,7 @@ import path from 'node:path';
 import { parseDocument } from 'yaml';
 
 /**
- * Reads the licence of a base model: the `license` field of its card, and the text of its licence
+ * Reads the licence of a base model from the `license` field of its model card and from its licence
  * file.
  */
 export async function licenseOf(
@@ -18,7 +18,10 @@ export async function licenseOf(
   return { id, text: undefined };
 }
 
-/** The YAML between the first line of a card, `---`, and the next line `---`. */
+/**
+ * Matches the front matter of a model card: the YAML between a first line `---` and the next line
+ * `---`.
+ */
 const frontMatter = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?\r?\n)??---[ \t]*(?:\r?\n|$)/;
 
 function licenseIn(card: string): string | undefined {

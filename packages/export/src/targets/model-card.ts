@@ -1,6 +1,6 @@
 /**
- * Writes the `README.md` of a Hugging Face folder: front matter, evaluation results, and how the
- * model was trained.
+ * Generates the `README.md` (model card) of a Hugging Face folder: front matter, evaluation
+ * results, and how the model was trained.
  */
 import type { EvaluationScore } from '@trinity-rft/local';
 import { stringify } from 'yaml';
@@ -18,8 +18,8 @@ export interface CardFacts {
 }
 
 /**
- * Returns the text of a card. The front matter has the hub's format, in which `model-index`
- * contains the results.
+ * Returns the text of a model card. The front matter follows the hub's format; its field
+ * `model-index` contains the evaluation results.
  */
 export function modelCard(facts: CardFacts): string {
   const { name, base, license, relation, algorithm, step, evaluations } = facts;

@@ -1,11 +1,11 @@
-/** Names of an exported model: the display name, and the name in file names. */
+/** Names of an exported model: the display name, file names and the name for Ollama. */
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import type { RunFacts } from '@trinity-rft/local';
 
 /**
- * Returns the display name: the given one, otherwise that of the run or folder, converted to a name
- * for Ollama.
+ * Returns the display name: the given name, or else a name derived from the run or folder, in a
+ * form that Ollama accepts.
  * @throws ConfigError if the given name is blank or has several lines
  */
 export function modelName(
@@ -21,16 +21,19 @@ export function modelName(
 }
 
 /**
- * Converts a name to a file name that contains only characters that every file system and registry
- * allows, and does not begin with a dot or hyphen.
+ * Converts a name to a file name. It contains only characters that all file systems and registries
+ * allow, and does not begin with a dot or hyphen.
  */
 export const fileNameOf = (name: string): string =>
   name.replaceAll(/[^\w.-]+/g, '-').replace(/^[.-]+/, '') || 'model';
 
-/** Matches names that Ollama takes: `NAME`, `OWNER/NAME`, and both with `:TAG`. */
+/** Matches names that Ollama accepts: `NAME`, `OWNER/NAME`, and both with `:TAG`. */
 const ollamaName = /^(?:\w[\w-]*\/)?\w[\w.-]*(?::\w[\w.-]*)?$/;
 
-/** Converts a name to a name for Ollama and the shell, in lower case. */
+/**
+ * Converts a name to lower case and to a form that Ollama accepts and that needs no quotes in a
+ * shell.
+ */
 export const ollamaNameOf = (name: string): string =>
   (ollamaName.test(name) ? name : fileNameOf(name)).toLowerCase();
 

@@ -1,6 +1,6 @@
 /**
- * Creates the notes shown to the user when an adapter is merged into weights that were already
- * quantised.
+ * Notes for the user about an adapter that is merged into weights that were already quantised, and
+ * is thus rounded again.
  */
 import { isGguf, ggufFileTypes, openGguf } from '@trinity-rft/chat/gguf';
 import type { MergedWeights } from '@trinity-rft/engine-onnx';
@@ -19,7 +19,7 @@ export function roundedNotes({ quantization, model }: Beside): readonly string[]
   ];
 }
 
-/** Returns the tensor formats of a quantised file that exports cannot write. */
+/** Returns the quantisation types in a GGUF file that exports cannot write. */
 function unwritten(file: string): readonly string[] {
   const opened = openGguf(file);
   opened.close();

@@ -1,4 +1,4 @@
-/** Input and result of the functions that write each format. */
+/** Input and result types of the functions that write the export formats. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { ChosenNumbers } from '../format/formats.js';
 import type { ChatSettings, RunFacts } from '@trinity-rft/local';
@@ -6,16 +6,18 @@ import type { ChatSettings, RunFacts } from '@trinity-rft/local';
 export interface TargetInput {
   /** Model folder of the checkpoint. */
   readonly from: string;
-  /** PEFT folder if only the adapter is exported, otherwise undefined. */
+  /** PEFT folder of the adapter if only the adapter is exported, otherwise undefined. */
   readonly adapter: string | undefined;
   /** Empty folder to write into. */
   readonly folder: string;
-  /** Display name; `fileNameOf` converts it for file names. */
+  /** Display name of the model; `fileNameOf` converts it for file names. */
   readonly name: string;
   readonly numbers: ChosenNumbers;
-  /** Chat settings of training, with the template if it differs from the folder's own. */
+  /**
+   * Chat settings of training. They include the template if it differs from the folder's template.
+   */
   readonly chat: ChatSettings;
-  /** Chat format of the checkpoint: its tokenizer, with the settings in `chat`. */
+  /** Chat format of the checkpoint, made of its tokenizer and the settings in `chat`. */
   readonly format: ChatFormat;
   readonly contextTokens: number;
   readonly facts: RunFacts | undefined;

@@ -1,4 +1,4 @@
-/** HTTP routes for files: uploaded rows, and job results. */
+/** HTTP routes for files, which are uploaded training data and result files of jobs. */
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { readBytes } from '@trinity-rft/http-server';

@@ -1,4 +1,4 @@
-/** Routes that validate and execute graders without a job. */
+/** HTTP routes that validate a grader, or execute it on one answer, without a job. */
 import {
   createGrader,
   graderSample,
@@ -18,7 +18,7 @@ import { readBody } from './read-request.js';
 export interface GraderContext {
   readonly models: BaseModels;
   readonly pythonGraders: boolean;
-  /** Requests a chat completion from one of the server's models. */
+  /** Function that requests a chat completion from one of the server's models. */
   readonly complete: CompleteFn;
 }
 
@@ -69,7 +69,7 @@ const isRow = (item: unknown): item is Readonly<Record<string, unknown>> | null 
   item === undefined || (typeof item === 'object' && !Array.isArray(item));
 
 /**
- * Reads the grader of a request.
+ * Reads and validates the grader of a request.
  * @throws ModelError 400 if the grader is missing or not valid
  */
 function readGrader(given: unknown, context: GraderContext): GraderSpec {
@@ -86,7 +86,8 @@ function readGrader(given: unknown, context: GraderContext): GraderSpec {
 
 /**
  * Checks that the server can execute a grader.
- * @throws ModelError 400 for an unknown model, and for Python if it is not allowed
+ * @throws ModelError 400 if the grader names an unknown model, or contains Python and Python is not
+ * allowed
  */
 export function checkGrader(
   spec: GraderSpec,

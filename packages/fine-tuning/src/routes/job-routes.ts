@@ -1,4 +1,4 @@
-/** Routes of jobs, with their events and checkpoints. */
+/** HTTP routes for jobs, their events and their checkpoints. */
 import { hash, randomInt } from 'node:crypto';
 import path from 'node:path';
 import { checkpointSteps } from '@trinity-rft/core/engine';
@@ -23,14 +23,14 @@ export interface JobRoutesContext {
   readonly queue: Queue;
   readonly runs: string;
   readonly pythonGraders: boolean;
-  /** Unix time, in seconds. */
+  /** Returns the Unix time, in seconds. */
   readonly now: () => number;
   readonly onEnd: (job: JobRecord) => void;
 }
 
 /**
- * Seconds during which a repeated request returns the job of the first request instead of creating
- * another job.
+ * Maximum age of a job, in seconds, for which a client's retry of the request returns the job
+ * instead of creating another.
  */
 const repeatedWithinS = 600;
 
@@ -39,8 +39,8 @@ const place = '/v1/fine_tuning/jobs';
 export function addJobRoutes(app: Hono<Brought>, context: JobRoutesContext): void {
   const { jobs, queue, runs } = context;
   /**
-   * Changes a job's record and then stops the job's process. In this order, a job that is about to
-   * succeed does not overwrite the change.
+   * Changes a job's record and then stops the job's process. With this order, a job that succeeds
+   * at the same moment cannot overwrite the change.
    */
   const stop = (id: string, changes: Partial<JobRecord>): Promise<JobRecord> => {
     const changed = jobs.change(id, changes);
@@ -106,8 +106,8 @@ function changeable(
 const digestOf = (body: unknown): string => hash('sha256', JSON.stringify(body));
 
 /**
- * Finds the job that an earlier attempt of this request created. Clients repeat requests whose
- * response was lost.
+ * Finds the job that an earlier attempt at the same request created. Returns undefined if the
+ * request is not a retry. Clients retry a request if its response was lost.
  */
 function repeatedJob(
   { headers }: Request,
@@ -183,14 +183,14 @@ function checkRequest(request: JobRequest, context: JobRoutesContext): void {
 const noSuchFileIn = (param: string, id: string): Error =>
   refused(noSuchFile(id).message, { param, code: 'file_not_found' });
 
-/** Reads the query parameters `metadata[key]=value`. */
+/** Returns the names and values of query parameters such as `metadata[key]=value`. */
 const metadataIn = (query: URLSearchParams): readonly (readonly [string, string])[] =>
   [...query].flatMap(([name, value]) => {
     const key = /^metadata\[(.*)\]$/.exec(name)?.[1];
     return key === undefined ? [] : [[key, value] as const];
   });
 
-/** Converts a job to the format of the API. */
+/** Converts a job's record to the job object of the API. */
 function shownJob(job: JobRecord): { readonly id: string } {
   return {
     id: job.id,

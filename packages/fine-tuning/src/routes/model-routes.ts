@@ -1,4 +1,4 @@
-/** Routes of base models and trained models. */
+/** HTTP routes for base models and trained models. */
 import type { Hono } from 'hono';
 import type { ServedModels } from '@trinity-rft/local/server';
 import type { BaseModels } from '../store/base-models.js';
@@ -11,7 +11,7 @@ interface ModelsContext {
   readonly jobs: JobStore;
 }
 
-/** Hono environment of a request: the models that the server serves. */
+/** Hono environment of the routes. Each request is given the models that the server serves. */
 export interface Brought {
   readonly Bindings: { readonly served: ServedModels };
 }

@@ -1,7 +1,4 @@
-/**
- * Writes the configuration of a job's training run. Users can also pass the configuration to
- * `trinity run`.
- */
+/** Writes the configuration of a job's training run, which users can also pass to `trinity run`. */
 import { isTree, mergeTrees, type Tree } from '@trinity-rft/core/support';
 import { stringify } from 'yaml';
 import type { ModelSettings } from '../store/base-models.js';
@@ -15,24 +12,24 @@ export const project = 'fine-tuning';
 
 export interface JobPlan {
   readonly job: JobRecord;
-  /** Settings of the model that the job starts from. */
+  /** Configuration of the base or trained model from which the job starts. */
   readonly settings: ModelSettings;
-  /** Hyperparameters of the job; `auto` is already replaced with numbers. */
+  /** Hyperparameters of the job, in which `auto` has been replaced with numbers. */
   readonly numbers: Readonly<Record<string, number>>;
-  /** Learning rate at a multiplier of 1. */
+  /** Learning rate that `learning_rate_multiplier` scales. */
   readonly baseRate: number;
-  /** Folder of the training runs. */
+  /** Folder that contains the training runs of all jobs. */
   readonly runs: string;
   readonly rows: { readonly path: string; readonly count: number };
   readonly validation?: { readonly path: string } | undefined;
-  /** Folders of the grader's models, by name. */
+  /** Folders of the models that the grader calls, keyed by model name. */
   readonly graderModels: Readonly<Record<string, string>>;
   readonly pythonGraders: boolean;
 }
 
 /**
- * Maximum number of checkpoints of a job. A job with at most this many epochs saves one after each
- * epoch.
+ * Maximum number of checkpoints of a job. A job with at most this many epochs saves a checkpoint
+ * after each epoch.
  */
 const mostCheckpoints = 10;
 
@@ -42,7 +39,10 @@ export const stepsOf = (plan: Pick<JobPlan, 'rows' | 'numbers'>): number =>
     Math.floor((plan.rows.count * plan.numbers['n_epochs']!) / plan.numbers['batch_size']!),
   );
 
-/** Number of train steps between checkpoints: one epoch, or several epochs in a longer job. */
+/**
+ * Returns the number of train steps between checkpoints. This is one epoch, or several epochs if
+ * the job has more than {@link mostCheckpoints} epochs.
+ */
 function saveInterval(plan: JobPlan): number {
   const epochs = plan.numbers['n_epochs']!;
   return Math.ceil((stepsOf(plan) * Math.ceil(epochs / mostCheckpoints)) / epochs);
@@ -58,8 +58,8 @@ const embeddedAdapter: Tree = {
 };
 
 /**
- * Merges the settings of job and model. The model's settings take precedence. The job's multiplier
- * scales the learning rate.
+ * Creates the configuration from the settings of the job and of its model. The model's settings
+ * take precedence. The learning rate is scaled by the job's multiplier.
  */
 function configurationOf(plan: JobPlan): Tree {
   const { job, settings, numbers, baseRate, runs } = plan;
@@ -82,8 +82,8 @@ function configurationOf(plan: JobPlan): Tree {
 }
 
 /**
- * Escapes `${` in all strings of a tree, so that paths and strings from clients, such as a grader's
- * prompts, are not interpolated. Interpolations could read the server's environment variables.
+ * Escapes `${` in all strings of a tree. Paths and strings from clients, such as a grader's
+ * prompts, are thus not interpolated, which could reveal environment variables of the server.
  */
 const literal = (tree: Tree): Tree =>
   JSON.parse(JSON.stringify(tree), (_, value: unknown) =>

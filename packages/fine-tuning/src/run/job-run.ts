@@ -1,4 +1,7 @@
-/** Executes one job in another process. Reports its train steps, as events, and its result. */
+/**
+ * Executes one job in another process. Adds its train steps to the job's events, and reports its
+ * result.
+ */
 import path from 'node:path';
 import { describeError } from '@trinity-rft/core';
 import { checkpointName, checkpointSteps } from '@trinity-rft/core/engine';
@@ -14,14 +17,15 @@ import { resultsCsv, stepsIn, type StepNumbers } from './results.js';
 /** A `trinity` command in another process. */
 export interface Command {
   readonly ended: Promise<CommandEnd>;
-  /** Asks the command to save a checkpoint and end. */
+  /** Requests that the command saves a checkpoint and then ends. */
   stop(): void;
   kill(): void;
 }
 
 export interface CommandEnd {
   /**
-   * End of the command. A training run that was `interrupted` can resume from its last checkpoint.
+   * How the command ended. A training run that was `interrupted` can resume from its last
+   * checkpoint.
    */
   readonly outcome: 'done' | 'interrupted' | 'failed';
   /** Last lines of the command's output. */
@@ -29,8 +33,9 @@ export interface CommandEnd {
 }
 
 /**
- * Starts `trinity` with the arguments `args`.
- * @param onRestart called when the command restarts a crashed process
+ * Starts a `trinity` command in another process.
+ * @param args command-line arguments
+ * @param onRestart called with a message when the command restarts a crashed process
  */
 export type StartCommand = (
   args: readonly string[],
@@ -39,23 +44,28 @@ export type StartCommand = (
 
 export interface JobOptions extends PrepareContext {
   readonly start: StartCommand;
-  /** Unix time, in seconds. */
+  /** Returns the Unix time, in seconds. */
   readonly now: () => number;
   /** Called when the training run of a job starts or resumes. */
   readonly onStart: (job: JobRecord) => void;
-  /** Serves the model of a job that has succeeded, and its checkpoints after these train steps. */
+  /**
+   * Makes the model of a job that has succeeded available to clients, and its checkpoints at these
+   * train steps.
+   */
   readonly serve: (job: JobRecord, steps: readonly number[]) => void;
   /** Called when a job has succeeded, failed or been cancelled. */
   readonly onEnd: (job: JobRecord) => void;
 }
 
 const pollMs = 500;
-/** Milliseconds for which a stopped process may continue before it is killed. */
+/** Time after which a process that was asked to stop is killed, in milliseconds. */
 const graceMs = 60_000;
 
 interface RunningJob {
   readonly stop: () => void;
-  /** Resolves with the error if the job fails; otherwise, and after a stop, with undefined. */
+  /**
+   * Resolves with the error if the job fails, and with undefined if the job succeeds or is stopped.
+   */
   readonly ended: Promise<JobError | undefined>;
 }
 
@@ -102,8 +112,8 @@ export function runJob(id: string, options: JobOptions): RunningJob {
 }
 
 /**
- * Waits until no other process holds the lock of the training run. A user may have started such a
- * process, or a killed server may have left one that still saves a checkpoint.
+ * Waits until no other process holds the lock of the training run. Such a process may have been
+ * started by a user, or may belong to a killed server and still be saving a checkpoint.
  */
 async function freeRun(
   folder: string,
@@ -121,13 +131,13 @@ async function freeRun(
 }
 
 interface Follower {
-  /** Stops following the training run, and returns all of its train steps. */
+  /** Ends the observation of the training run, and returns its train steps. */
   close(): Promise<readonly StepNumbers[]>;
 }
 
 /**
- * Adds an event for each new train step and checkpoint, and another for a step whose evaluation
- * ends later. Skips steps and checkpoints that have an event from an earlier process.
+ * Adds an event for each new train step and checkpoint, and another event if the evaluation of a
+ * step ends later. Skips those for which an earlier server process has added an event.
  */
 function followSteps(id: string, folder: string, { jobs }: JobOptions): Follower {
   const file = path.join(folder, 'monitor', 'metrics.jsonl');
@@ -216,10 +226,13 @@ async function succeed(
   return undefined;
 }
 
-/** Maximum number of rows without a loss that an event names. */
+/** Maximum number of rows without a validation loss that an event lists. */
 const mostNamed = 5;
 
-/** Adds the validation loss to the steps with a checkpoint, if the job is supervised. */
+/**
+ * Computes the validation loss of each checkpoint and adds it to the checkpoint's train step. Only
+ * for supervised jobs with a validation file.
+ */
 async function withValidLoss(
   id: string,
   steps: readonly StepNumbers[],

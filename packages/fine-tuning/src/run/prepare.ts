@@ -14,14 +14,14 @@ export interface PrepareContext {
   readonly jobs: JobStore;
   readonly files: FileStore;
   readonly models: BaseModels;
-  /** Folder of the training runs. */
+  /** Folder that contains the training runs of all jobs. */
   readonly runs: string;
   readonly pythonGraders: boolean;
 }
 
 /**
- * Result of the preparation: changes to the record of the job if its files are valid, otherwise the
- * error of the job.
+ * Result of the preparation. If the files are valid, it contains the changes to the job's record;
+ * otherwise, the job's error.
  */
 export type Prepared =
   | { readonly changes: Pick<JobRecord, 'method' | 'steps'>; readonly error?: undefined }
@@ -70,9 +70,9 @@ export async function prepareJob(job: JobRecord, context: PrepareContext): Promi
 }
 
 /**
- * Returns the settings of the base model, with the checkpoint if the job continues a trained model.
- * Returns undefined if the model has been deleted since the job was created, or the server now has
- * other models.
+ * Returns the settings of the base model. If the job continues a trained model, `model_path` is its
+ * checkpoint. Returns undefined if the model is no longer available: it was deleted after the job
+ * was created, or the server was restarted with other models.
  */
 function settingsOf(job: JobRecord, models: BaseModels, jobs: JobStore): ModelSettings | undefined {
   const base = models[job.model];
@@ -104,7 +104,10 @@ export const trainedName = ({
     ? undefined
     : `ft:${baseOf(model)}:local:${suffix}:${id.slice(-8)}`;
 
-/** Returns the base model of a trained model. Names of base models may contain colons. */
+/**
+ * Returns the base model from the name of a trained model, or the name itself if it is that of a
+ * base model. Names of base models may contain colons.
+ */
 const baseOf = (model: string): string => /^ft:(.+):local:[^:]*:[^:]+$/.exec(model)?.[1] ?? model;
 
 const faulty = (param: string, file: string, faults: readonly string[]): Prepared => ({

@@ -7,18 +7,18 @@ import { readable, runJob, serverError, type JobOptions } from './job-run.js';
 import { configurationOf, prepareJob } from './prepare.js';
 
 export interface Queue {
-  /** Resumes the jobs that an earlier server left unfinished. */
+  /** Queues the jobs that an earlier server process left unfinished. */
   begin(): void;
   /** Checks the files of a new job, and queues it. */
   add(id: string): void;
   /** Starts the next job if none is running. */
   wake(): void;
   /**
-   * Ends the process of a job if the job is running. The caller must first change the status in the
+   * Ends the process of a job if it is running. The caller must first change the status in the
    * job's record.
    */
   stop(id: string): void;
-  /** Interrupts the running job, which the next server resumes. */
+  /** Interrupts the running job. It is resumed when a server is opened on the same directory. */
   close(): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Calls `work` every `ms` milliseconds, except while an earlier call is in progress. Ignores its
- * errors.
+ * Calls `work` every `ms` milliseconds, but skips a call while the previous one is in progress.
+ * Ignores errors of `work`.
  * @returns a function that ends the repetition, and resolves when no call is in progress
  */
 export function repeat(work: () => Promise<unknown>, ms: number): () => Promise<void> {

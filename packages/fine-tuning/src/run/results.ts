@@ -1,10 +1,10 @@
-/** Converts metrics of a training run to the names of the API. */
+/** Converts metrics of a training run to the metrics of the API. */
 import type { MetricLine } from '@trinity-rft/monitor';
 import type { MethodName } from '../wire/job-request.js';
 
 type Data = Readonly<Record<string, number>>;
 
-/** Name of the training run's metric for each name in the API. */
+/** Name of the training run's metric for each metric of the API, by method. */
 const names: Readonly<Record<MethodName, Readonly<Record<string, string>>>> = {
   supervised: { train_loss: 'actor/sft_loss' },
   dpo: { train_loss: 'actor/dpo_loss', train_accuracy: 'actor/accuracy_mean' },
@@ -17,15 +17,16 @@ const names: Readonly<Record<MethodName, Readonly<Record<string, string>>>> = {
 
 export interface StepNumbers {
   readonly step: number;
-  /** Values by their names in the API, such as `train_loss`. */
+  /** Metrics of the step, keyed by their names in the API, such as `train_loss`. */
   readonly data: Data;
   /** Number of tokens in the rows of the step. */
   readonly tokens: number;
 }
 
 /**
- * Returns one entry per complete train step, in ascending order. An evaluation belongs to the step
- * that produced the evaluated weights; the explorer records it with its next step.
+ * Returns one entry per complete train step, in ascending order. The results of an evaluation are
+ * added to the step whose weights were evaluated, because the explorer records them with a later
+ * step.
  */
 export function stepsIn(lines: readonly MetricLine[], method: MethodName): readonly StepNumbers[] {
   const byStep = Map.groupBy(lines, ({ step }) => step);
@@ -50,7 +51,10 @@ export function stepsIn(lines: readonly MetricLine[], method: MethodName): reado
     });
 }
 
-/** Returns the value of an evaluation metric. Ignores the sample count in its name (`@1`). */
+/**
+ * Returns the value of an evaluation metric. Its name ends with the sample count (`@1`), which may
+ * differ.
+ */
 function valueOf(all: MetricLine['metrics'], metric: string): number | null | undefined {
   const start = metric.replace(/\d+$/, '');
   return Object.entries(all).find(([key]) => key.startsWith(start) && /@\d+$/.test(key))?.[1];

@@ -1,5 +1,5 @@
 /**
- * Checks the rows of a job's file against the rules of its method. Reads the file in the same way
+ * Checks the rows of a job's file by the rules of the job's method. Reads the file in the same way
  * as a training run.
  */
 import { createReadStream } from 'node:fs';
@@ -47,8 +47,8 @@ const format = {
 };
 
 /**
- * Reads a row as training runs do. Rows with images, for example, have the right shape but cannot
- * be trained on.
+ * Functions that read a row as training runs do. They find problems that the schema does not, such
+ * as images, which cannot be trained on.
  * @throws Error naming the problem
  */
 const readers: { readonly [K in MethodName]: (row: z.infer<(typeof rows)[K]>) => void } = {
@@ -62,7 +62,10 @@ const readers: { readonly [K in MethodName]: (row: z.infer<(typeof rows)[K]>) =>
 
 export interface CheckedRows {
   readonly count: number;
-  /** Problems with their line numbers, for the first faulty lines only; empty if there are none. */
+  /**
+   * One message per faulty row, with its line number. Only the first faulty rows are listed; empty
+   * if all rows are valid.
+   */
   readonly faults: readonly string[];
 }
 
@@ -94,8 +97,8 @@ export async function checkRows(
 }
 
 /**
- * Splits a file only at `\n`, as training runs do, because JSON strings may contain Unicode's other
- * line ends.
+ * Yields the lines of a file. Splits only at `
+ * `, as training runs do, because JSON strings may contain Unicode's other line ends.
  */
 async function* linesOf(file: string): AsyncGenerator<string> {
   let line: string[] = [];
@@ -124,7 +127,10 @@ function readRow(text: string, method: MethodName): Readonly<Record<string, unkn
   return `${issue?.path.join('.') || 'the row'}: ${issue?.message ?? 'it cannot be read'}`;
 }
 
-/** Returns the problem that a training run would have with a row of the right shape. */
+/**
+ * Returns the problem because of which a training run would reject a row that fits the schema, or
+ * undefined if there is none.
+ */
 function problemOf(row: Readonly<Record<string, unknown>>, method: MethodName): string | undefined {
   try {
     (readers[method] as (row: unknown) => void)(row);
@@ -137,7 +143,10 @@ function problemOf(row: Readonly<Record<string, unknown>>, method: MethodName): 
   }
 }
 
-/** Writes pairs in the layout that training runs read: `prompt`, `chosen`, `rejected`, `tools`. */
+/**
+ * Writes preference pairs with the columns that training runs read: `prompt`, `chosen`, `rejected`,
+ * `tools`.
+ */
 export async function writePairs(file: string, target: string): Promise<void> {
   const lines: string[] = [];
   await checkRows(file, 'dpo', (row) => {

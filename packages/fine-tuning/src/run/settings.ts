@@ -1,4 +1,6 @@
-/** Determines the values of hyperparameters that are `auto`. */
+/**
+ * Replaces hyperparameters that are `auto` with values that suit the model and the number of rows.
+ */
 import { readModelConfig } from '@trinity-rft/engine-onnx';
 import type { Hyperparameters, MethodName } from '../wire/job-request.js';
 
@@ -7,7 +9,7 @@ interface Auto {
   readonly batch: (rows: number) => number;
   /** Returns the number of epochs for a number of rows and a batch size. */
   readonly epochs: (rows: number, batch: number) => number;
-  /** Factor that multiplies the base learning rate. */
+  /** Factor of the learning rate, relative to supervised jobs. */
   readonly rate: number;
 }
 
@@ -15,9 +17,10 @@ const within = (low: number, value: number, high: number): number =>
   Math.max(low, Math.min(high, Math.ceil(value)));
 
 /**
- * Automatic values per method. Supervised jobs and DPO run for three epochs of about 25 steps each,
- * as with OpenAI's `auto`. Reinforcement runs for at least 50 steps. DPO and reinforcement use a
- * lower learning rate than supervised jobs, as in the recipes of the Tinker cookbook.
+ * Rules for `auto`, by method. For supervised jobs and DPO: three epochs, with a batch size that
+ * gives about 25 steps per epoch, as with OpenAI's `auto`. For reinforcement: at least 50 steps in
+ * total. DPO and reinforcement use lower learning rates than supervised jobs, as in the recipes of
+ * the Tinker cookbook.
  */
 const autos: Readonly<Record<MethodName, Auto>> = {
   supervised: { batch: (rows) => within(1, rows / 25, 64), epochs: () => 3, rate: 1 },
@@ -38,8 +41,8 @@ const others: Readonly<Record<string, number>> = {
 };
 
 /**
- * Replaces `auto` in the hyperparameters of a job. The batch size is at most the number of rows,
- * because a larger batch would repeat rows.
+ * Replaces `auto` in the hyperparameters of a job with numbers. Limits the batch size to the number
+ * of rows, because a larger batch would contain rows twice.
  */
 export function resolveHyperparameters(
   given: Hyperparameters,
@@ -65,10 +68,10 @@ const asNumber = (value: unknown): number | undefined =>
 const adapterRate = 5e-4;
 
 /**
- * Returns the learning rate of an adapter at a multiplier of 1. For supervised jobs, it is 5e-4
- * (2000 / hidden size)^p, where p is 0.0775 for Qwen and 0.781 for others. For other methods, it is
- * lower by a constant factor. This rule of the Tinker cookbook (`get_lr`) was fitted on Llama and
- * Qwen.
+ * Returns the learning rate of an adapter before it is scaled by `learning_rate_multiplier`. For
+ * supervised jobs, it is 5e-4 (2000 / hidden size)^p, where p is 0.0775 for Qwen and 0.781 for
+ * other models. For other methods, it is lower by a constant factor. The formula is that of the
+ * Tinker cookbook (`get_lr`), which was fitted on Llama and Qwen.
  * @param model path of a model folder or GGUF file
  */
 export async function baseRate(model: string, method: MethodName): Promise<number> {

@@ -1,6 +1,6 @@
 /**
- * Notifies a webhook when jobs end. Messages are signed as in Standard Webhooks:
- * https://www.standardwebhooks.com
+ * Notifies a webhook when jobs end. Messages are signed according to the Standard Webhooks
+ * specification: https://www.standardwebhooks.com
  */
 import { createHmac } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
@@ -9,11 +9,11 @@ import { isOver, type JobRecord } from '../store/jobs.js';
 
 export interface WebhookSettings {
   readonly url: string;
-  /** Signing secret: `whsec_` and at least 24 bytes in base64. */
+  /** Signing secret: the prefix `whsec_` followed by at least 24 bytes in base64. */
   readonly secret: string;
 }
 
-/** Back-off after each failed attempt, in milliseconds. */
+/** Delays before the retries, in milliseconds. */
 const pausesMs = [1000, 5000, 25_000, 120_000, 600_000];
 const deadlineMs = 10_000;
 
@@ -42,9 +42,9 @@ export function checkWebhook({ url, secret }: WebhookSettings): void {
 }
 
 /**
- * Notifies the webhook that a job has ended. Resolves with true when the webhook has responded with
- * 2xx, or with false after retries for about 12 minutes. All attempts have the same message id,
- * derived from the job's id.
+ * Notifies the webhook that a job has ended. Retries failed attempts for about 12 minutes. Resolves
+ * with true if the webhook responded with 2xx, otherwise with false. All attempts have the same
+ * message id, which is derived from the job's id.
  */
 export async function notifyProduct(
   job: JobRecord,

@@ -1,4 +1,7 @@
-/** Base models of jobs: a map from names in the API to models on this machine. */
+/**
+ * Base models that jobs can start from: a map from model names in the API to models on this
+ * machine.
+ */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, describeError } from '@trinity-rft/core';
@@ -7,7 +10,8 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 
 /**
- * Part of a configuration for the jobs of a model. It takes precedence over the settings of a job.
+ * Part of a configuration that is used for all jobs of a base model. It takes precedence over the
+ * settings of a job.
  */
 export type ModelSettings = Readonly<Record<string, unknown>> & {
   readonly model: { readonly model_path: string };
@@ -23,12 +27,12 @@ const entry = z.union(
   { error: 'expected a folder, or part of a configuration with model.model_path' },
 );
 
-/** Configuration keys that the server sets. */
+/** Configuration keys that the server sets, and a model's settings must not contain. */
 const own = ['project', 'name', 'mode', 'checkpoint_root_dir', 'seed', 'stages', 'buffer'];
 
 /**
- * Reads the models of a YAML file, which maps names to a folder or to a part of a configuration.
- * Relative paths start at the folder of the file.
+ * Reads base models from a YAML file that maps each name to a folder or to a part of a
+ * configuration. Relative paths are resolved against the folder of the file.
  * @throws ConfigError naming the invalid entry
  */
 export async function readBaseModels(file: string): Promise<BaseModels> {
@@ -58,8 +62,8 @@ function parsed(file: string, text: string): unknown {
 }
 
 /**
- * Checks the models and replaces their paths with absolute paths of model folders and GGUF files.
- * @param where source of the entries for error messages, such as a file name
+ * Checks base models, and replaces their paths with absolute paths of model folders and GGUF files.
+ * @param where source of the entries in error messages, such as a file name
  * @throws ConfigError naming the invalid entry
  */
 export async function baseModels(

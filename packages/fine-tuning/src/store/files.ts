@@ -1,4 +1,4 @@
-/** Stores files. Each file consists of its contents and a record. */
+/** Stores files, each as its contents and a record. */
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { noSuchFile } from '../wire/refuse.js';
@@ -21,7 +21,7 @@ export interface FileStore {
   list(): readonly FileRecord[];
   /**
    * Returns the record of a file.
-   * @param param field to name in the error
+   * @param param request field that contained the id, for the error
    * @throws ModelError 404 if there is no such file
    */
   get(id: string, param?: string): FileRecord;
@@ -32,7 +32,8 @@ export interface FileStore {
   pathOf(id: string): string;
   /**
    * Stores a file and returns its record.
-   * @param id id of the new file, which replaces a file with this id. @default a random id
+   * @param id id of the file; an existing file with this id is replaced.
+   * @default a random id
    */
   create(
     bytes: Uint8Array,

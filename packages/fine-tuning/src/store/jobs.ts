@@ -1,4 +1,7 @@
-/** Stores jobs and their events in one folder per job, with the record of the job in `job.json`. */
+/**
+ * Stores jobs and their events, in one folder per job. The file `job.json` contains the job's
+ * record.
+ */
 import { appendFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describeError } from '@trinity-rft/core';
@@ -34,11 +37,11 @@ export interface JobRecord {
   readonly suffix: string;
   readonly seed: number;
   readonly metadata: Readonly<Record<string, string>> | null;
-  /** Digest of the request, used to recognise a repeated request. */
+  /** Hash of the request that created the job, by which a repeated request is recognised. */
   readonly request: string;
   /**
-   * Method of the job. Once the files are checked, numbers replace hyperparameters that are set to
-   * `auto`.
+   * Method of the job. When the files have been checked, hyperparameters that are `auto` are
+   * replaced with numbers.
    */
   readonly method: JobMethod;
   readonly status: JobStatus;
@@ -84,8 +87,9 @@ export interface JobStore {
    */
   create(record: Omit<JobRecord, 'id' | 'created_at'>): Promise<JobRecord>;
   /**
-   * Changes a job. Resolves when the change is on disk. Also resolves if the change cannot be
-   * written, as on a full disk; writing is then retried later.
+   * Changes a job's record in memory and on disk. Resolves when the change is on disk. Also
+   * resolves if writing fails, for example because the disk is full; the write is then retried
+   * later.
    */
   change(id: string, changes: Partial<JobRecord>): Promise<JobRecord>;
   /** Returns the events of a job, oldest first. */
@@ -98,7 +102,7 @@ const retryMs = 5000;
 
 /**
  * Opens the store in `directory`, which is created if it is missing.
- * @param onFailure called with each failure to write
+ * @param onFailure called with a message when writing a job fails
  * @throws ConfigError naming an unreadable record
  */
 export async function openJobStore(
@@ -122,8 +126,8 @@ export async function openJobStore(
     throw noSuchJob(id);
   };
   /**
-   * Last write of each job. A job's writes are executed one after another, because they share a
-   * temporary file.
+   * Last queued write of each job. The writes of a job are executed one after another, because they
+   * use the same temporary file.
    */
   const writes = new Map<string, Promise<void>>();
   const inTurn = (id: string, write: () => Promise<void>): Promise<void> => {
@@ -136,7 +140,7 @@ export async function openJobStore(
   };
   const saveRecord = (id: string): Promise<void> =>
     saveJson(path.join(folderOf(id), 'job.json'), get(id));
-  /** Ids of jobs with changes that are not yet on disk. */
+  /** Ids of jobs whose last changes could not be written yet. */
   const behind = new Set<string>();
   const fallBehind = (id: string, error: unknown): void => {
     if (behind.has(id)) return;
@@ -214,11 +218,14 @@ async function saveEvents(file: string, events: readonly JobEvent[]): Promise<vo
   await rename(`${file}.tmp`, file);
 }
 
-/** Record on disk. Records of older versions have `told` instead of `notified`. */
+/** A job's record as it is stored. Older versions wrote `told` instead of `notified`. */
 type StoredRecord = Omit<JobRecord, 'notified'> &
   Partial<Readonly<Record<'notified' | 'told', boolean>>>;
 
-/** Reads a job; undefined for a folder without a record. No client has the id of such a folder. */
+/**
+ * Reads a job from its folder, or returns undefined if the folder has no record. The id of such a
+ * job was never returned to a client.
+ */
 async function readJob(folder: string): Promise<StoredJob | undefined> {
   const stored = await readJson<StoredRecord>(path.join(folder, 'job.json'));
   if (stored === undefined) return undefined;

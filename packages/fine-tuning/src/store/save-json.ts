@@ -35,8 +35,8 @@ export async function readJson<T extends { readonly id: string }>(
 let last = 0;
 
 /**
- * Creates an id: `PREFIX-` and 24 hexadecimal digits. Sorted as text, ids are in the order of
- * creation.
+ * Creates an id: the prefix, `-` and 24 hexadecimal digits. Ids sorted as strings are in the order
+ * of their creation.
  */
 export function newId(prefix: string): string {
   last = Math.max(last + 1, Date.now() * 1000);

@@ -4,7 +4,7 @@ import { graderSchema } from '@trinity-rft/workflow/reward';
 import { z } from 'zod';
 import { refused, unknownParameter } from './refuse.js';
 
-/** Returns a schema that accepts `auto` or a number. */
+/** Returns a schema that accepts `auto` or what the schema `number` accepts. */
 const auto = <T extends z.ZodType>(number: T, expected: string) =>
   z.union([z.literal('auto'), number], { error: `expected "auto" or ${expected}` }).default('auto');
 const count = (most: number) => auto(z.int().min(1).max(most), `a whole number from 1 to ${most}`);
@@ -90,8 +90,8 @@ export function readJobRequest(body: unknown): JobRequest {
 }
 
 /**
- * Returns an error for the first problem of a body, with the API's wording.
- * @param owner field that was read. @default the body itself
+ * Returns an error for the first problem in a request body, with the API's wording.
+ * @param owner path of the field that was validated; empty if the body itself was validated
  */
 export function fieldError(
   { issues: [issue] }: z.ZodError,
@@ -111,8 +111,8 @@ export function fieldError(
 }
 
 /**
- * Returns the method of a job. `hyperparameters` without `method` is the older way to request
- * `supervised`.
+ * Returns the method of a job. A request with `hyperparameters` but without `method` uses the older
+ * form of the API, and means `supervised`.
  */
 export const methodOf = ({ method: given, hyperparameters }: JobRequest): JobMethod =>
   given ?? {

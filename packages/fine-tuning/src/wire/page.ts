@@ -1,4 +1,7 @@
-/** Splits lists into pages. A page has at most `limit` items after the item with the id `after`. */
+/**
+ * Splits lists into pages. A page has at most `limit` items, which follow the item with the id
+ * `after`.
+ */
 import { refused } from './refuse.js';
 
 export interface Page<T> {
@@ -13,8 +16,8 @@ const mostItems = 100;
 
 /**
  * Returns the requested page of a list.
- * @param all items in their order
- * @throws ModelError 400 for a limit out of range, and for an unknown `after`
+ * @param all all items of the list, in order
+ * @throws ModelError 400 if `limit` is out of range or `after` is unknown
  */
 export function pageOf<T extends { readonly id: string }>(
   all: readonly T[],

@@ -7,13 +7,13 @@ const separators = [',', ';', '\t'] as const;
 const separatorCodes = separators.map((each) => each.charCodeAt(0));
 
 /**
- * Creates a function that finds line ends outside of quotes. Quotes open at the start of a cell
- * only. A doubled quote is treated as closing and reopening.
- * @param separator returns the separator of the file; undefined until the header has been read
+ * Creates a function that finds line ends outside of quoted cells. A quote opens a quoted cell only
+ * at the start of the cell. A doubled quote counts as a closing quote and an opening quote.
+ * @param separator returns the separator of the file, or undefined until the header has been read
  */
 export function rowEnd(separator: () => string | undefined): FindEnd {
   let inQuotes = false;
-  /** True where a quote character opens or reopens a quoted cell. */
+  /** True if a quote character at the current position would open or reopen a quoted cell. */
   let opens = true;
   return (chunk, from) => {
     const known = separator();
@@ -34,14 +34,14 @@ export function rowEnd(separator: () => string | undefined): FindEnd {
 export interface CsvReader {
   readonly separator: string;
   /**
-   * Reads a row as an object of strings, without empty cells.
+   * Reads a row as an object of strings, keyed by column name. Empty cells are left out.
    * @throws Error if the row does not fit the header
    */
   readonly read: (row: string) => Readonly<Record<string, string>>;
 }
 
 /**
- * Creates the reader of the rows below a header.
+ * Creates a reader for the rows below a header.
  * @param header first row; the separator is the one that splits the header into the most columns
  * @throws Error if the header is not CSV
  */

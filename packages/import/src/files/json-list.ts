@@ -1,27 +1,32 @@
-/** Splits a JSON list into its items, so that the list may be larger than memory. */
+/**
+ * Splits a JSON list into its items without loading the whole list, which may be larger than
+ * memory.
+ */
 import type { FindEnd } from './read-pieces.js';
 
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 export interface ListScan {
-  /** Finds the brackets of the list, and the commas between its items. */
+  /**
+   * Finds the positions at which the list is split: its brackets, and the commas between its items.
+   */
   readonly findEnd: FindEnd;
-  /** True if the end of the list was found. */
+  /** Returns true if the closing bracket of the list has been found. */
   readonly isClosed: () => boolean;
 }
 
 /**
- * Scans bytes instead of text. This is safe, because in UTF-8 the byte of a structural character
- * never occurs inside another character.
+ * Creates a scanner that splits a JSON list at bytes instead of characters. This is safe because in
+ * UTF-8 the byte of a structural character never occurs inside another character.
  */
 export function scanList(): ListScan {
   // Nesting depth, which is 1 between the items of the list.
   let depth = 0;
   let [inString, isEscaped, isClosed] = [false, false, false];
   /**
-   * Position of the string's closing quote, or the end of the chunk. Must be fast, because most
-   * bytes are inside strings.
+   * Returns the position of the string's closing quote, or the end of the chunk. Must be fast
+   * because most bytes are inside strings.
    */
   const skipString = (chunk: Buffer, from: number): number => {
     for (let start = from; ;) {

@@ -1,14 +1,14 @@
-/** Reads a plain or gzipped file in pieces, such as lines, in constant memory. */
+/** Reads a plain or gzipped file in pieces, such as lines, with constant memory use. */
 import { createReadStream } from 'node:fs';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
 export interface Piece {
-  /** Number of the piece in the file, from 1. */
+  /** Number of the piece in the file, starting at 1. */
   readonly number: number;
   /**
-   * Text of the piece, without its end byte, a carriage return before that byte, or a byte order
-   * mark. Undefined if the piece is unreadable.
+   * Text of the piece without the byte that ends it, a carriage return before that byte, or a byte
+   * order mark. Undefined if the piece cannot be read.
    */
   readonly text?: string;
   /** Reason why the piece cannot be read. */
@@ -16,22 +16,22 @@ export interface Piece {
 }
 
 /**
- * Returns the position of the byte that ends the current piece, at or after `from`, or -1 if it is
- * not in this chunk. The byte is not a part of the piece.
+ * Returns the position at or after `from` of the byte that ends the current piece, or -1 if this
+ * chunk does not contain it. The byte does not belong to a piece.
  */
 export type FindEnd = (chunk: Buffer, from: number) => number;
 
-/** Maximum size of a piece in bytes. Memory holds a few copies of a piece. */
+/** Maximum size of a piece in bytes. A few copies of a piece are in memory at a time. */
 const longestPiece = 2 ** 26;
 
 const byteOrderMark = Buffer.of(0xef, 0xbb, 0xbf);
 
-/** Finds line feeds only: JSON strings may contain Unicode's other line ends. */
+/** Finds line feeds. Ignores Unicode's other line ends, which JSON strings may contain. */
 export const lineEnd: FindEnd = (chunk, from) => chunk.indexOf(10, from);
 
 /**
  * Yields the pieces of a file.
- * @param what name of a piece in problems, such as "line"
+ * @param what singular noun for a piece in problems, such as "line"
  * @param onBytes called with the number of bytes read from the file
  */
 export async function* readPieces(
@@ -74,7 +74,8 @@ export async function* readPieces(
 }
 
 /**
- * First character that is neither white space nor a byte order mark; undefined if there is none.
+ * Returns the first character that is neither white space nor a byte order mark, or undefined if
+ * there is none.
  */
 export async function firstCharacter(file: string): Promise<string | undefined> {
   for await (const chunk of openBytes(file, () => undefined) as AsyncIterable<Buffer>) {

@@ -1,5 +1,5 @@
 /**
- * Reads records from files: JSON lines, items of a JSON list, rows of CSV, or a JSON or YAML
+ * Reads records from files in any layout: JSON lines, a JSON list, CSV, or a single JSON or YAML
  * document.
  */
 import { ConfigError, describeError } from '@trinity-rft/core';
@@ -11,9 +11,9 @@ import { scanList } from './json-list.js';
 import { firstCharacter, lineEnd, readPieces, type FindEnd, type Piece } from './read-pieces.js';
 
 export interface FileRecord {
-  /** Number of the line, list item or CSV row; from 1. */
+  /** Number of the line, list item or CSV row, starting at 1. */
   readonly line: number;
-  /** The record; undefined if `fault` is set. */
+  /** The record, or undefined if `fault` is set. */
   readonly record?: Json;
   readonly fault?: Fault;
 }
@@ -57,7 +57,9 @@ export async function* readRecords(file: string, onBytes: OnBytes): AsyncGenerat
     yield* inDocument(document.join('\n'), layout === 'yaml' ? 'yaml' : 'json');
 }
 
-/** Layout that the file's name implies; undefined if only the content can decide. */
+/**
+ * Returns the layout that the file's name implies, or undefined if only the content can show it.
+ */
 function layoutOf(file: string): Layout | undefined {
   const name = file.replace(/\.gz$/i, '');
   if (/\.(?:jsonl|ndjson)$/i.test(name)) return 'lines';
@@ -85,7 +87,10 @@ async function* piecesOf(
   }
 }
 
-/** Reads a JSON list. Items before a syntax error are kept. */
+/**
+ * Reads the items of a JSON list. If the list has a syntax error, the items before it are still
+ * yielded.
+ */
 async function* inList(file: string, onBytes: OnBytes): AsyncGenerator<FileRecord> {
   const { findEnd, isClosed } = scanList();
   const notJson = (line: number, detail: string): FileRecord => ({

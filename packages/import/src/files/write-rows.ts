@@ -1,4 +1,4 @@
-/** Writes a file row by row. The file appears once it is complete. */
+/** Writes a file row by row. The file appears under its name only when it is complete. */
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, describeError } from '@trinity-rft/core';
@@ -11,11 +11,11 @@ export interface RowWriter {
   close(): Promise<void>;
 }
 
-/** Number of characters that are written at once. */
+/** Number of characters that are collected before a write. */
 const batchLength = 2 ** 20;
 
 /**
- * Opens a draft beside the file, which `finish` moves into place.
+ * Opens a temporary file beside `file`, which `finish` renames to `file`.
  * @throws ConfigError if the file cannot be written
  */
 export async function createRowWriter(file: string): Promise<RowWriter> {

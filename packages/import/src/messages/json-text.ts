@@ -1,8 +1,8 @@
-/** Reads values that exporters write as JSON strings inside JSON. */
+/** Reads values that exporters write as JSON strings within JSON. */
 import { fault } from '../record/fault.js';
 import { parseJson } from './parse-json.js';
 
-/** Returns true for a string that begins like a JSON object or list. */
+/** Returns true if the value is a string that begins like a JSON object or list. */
 export const looksLikeJson = (value: unknown): value is string =>
   typeof value === 'string' && /^\s*[[{]/.test(value);
 

@@ -7,7 +7,7 @@ import { isJson, isPresent, type Json } from '../record/item.js';
 import { readCall } from './tool-calls.js';
 
 export interface Parts {
-  /** Text of the content; undefined if the content has no text. */
+  /** Text of the content, or undefined if it has no text. */
   readonly text?: string;
   readonly reasoning?: string;
   readonly calls: readonly ToolCall[];
@@ -81,7 +81,8 @@ function resultOf(part: Json): ToolResult {
 }
 
 /**
- * Text of a tool result: `{type: "json", value}` of the AI SDK, or Anthropic's list of text parts.
+ * Returns the text of a tool result, such as `{type: "json", value}` of the AI SDK or Anthropic's
+ * list of text parts.
  */
 function resultText(given: unknown): string {
   if (typeof given === 'string') return given;

@@ -1,4 +1,4 @@
-/** Converts messages of all vendors to chat messages. */
+/** Converts messages in the formats of all vendors to chat messages. */
 import type { ChatMessage, ToolCall } from '@trinity-rft/core';
 import { fault } from '../record/fault.js';
 import { isJson, isPresent, type Json } from '../record/item.js';
@@ -8,7 +8,10 @@ import { readCall, readCalls } from './tool-calls.js';
 
 type Role = ChatMessage['role'];
 
-/** Roles, keyed by vendors' names. `function_call` is a turn that consists of a tool call only. */
+/**
+ * Chat roles, keyed by the role names of vendors. `function_call` stands for a message that
+ * consists only of a tool call.
+ */
 const roles: Readonly<Record<string, Role | 'function_call'>> = {
   system: 'system',
   developer: 'developer',
@@ -26,12 +29,13 @@ const roles: Readonly<Record<string, Role | 'function_call'>> = {
   tool_call: 'function_call',
 };
 
-/** LangChain's class names in serialised messages. */
+/** Matches LangChain's class names, which are the roles in serialized messages. */
 const classRole = /^(System|Human|AI|Tool|Function)Message(?:Chunk)?$/;
 
 /**
- * Reads a list of messages, or a JSON string of such a list. Calls without an id get an empty id.
- * @throws TaskError naming the fault, for a record that is to be skipped
+ * Reads a list of messages, or a JSON string of such a list. A tool call without an id gets an
+ * empty id.
+ * @throws TaskError from `fault` if the record must be skipped
  */
 export function readMessages(value: unknown): readonly ChatMessage[] {
   const list = unwrapped(value);
@@ -116,7 +120,7 @@ function resultsOf({ results, text, calls }: Parts, role: Role): readonly ChatMe
     : [...messages, { role: 'user', content: text }];
 }
 
-/** Copies the values of `keys` that are strings. */
+/** Returns the properties of a message that are named in `keys` and are strings. */
 const keep = (message: Json, keys: readonly string[]): Json =>
   Object.fromEntries(
     keys.flatMap((key) => (typeof message[key] === 'string' ? [[key, message[key]]] : [])),

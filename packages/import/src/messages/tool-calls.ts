@@ -11,8 +11,8 @@ export function readCalls(value: unknown): readonly ToolCall[] {
 }
 
 /**
- * Reads a call in any vendor's format, or a JSON string of it. A call without an id gets an empty
- * id.
+ * Reads a tool call in any vendor's format, or a JSON string of one. A call without an id gets an
+ * empty id.
  */
 export function readCall(value: unknown): ToolCall {
   const call = parsed(value, 'a tool call');
@@ -28,7 +28,10 @@ export function readCall(value: unknown): ToolCall {
   };
 }
 
-/** Returns the arguments of a call as a JSON string. Sources give an object or a JSON string. */
+/**
+ * Returns the arguments of a tool call as a JSON string. The source may contain them as an object
+ * or as a JSON string.
+ */
 function argumentsOf(call: Json): string {
   const given = call['arguments'] ?? call['args'] ?? call['input'] ?? call['parameters'] ?? {};
   if (typeof given !== 'string') return JSON.stringify(given);

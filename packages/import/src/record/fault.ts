@@ -1,4 +1,4 @@
-/** Errors about a single record, which is skipped and reported. */
+/** Errors about a single record. The import skips the record and reports the error. */
 import { TaskError } from '@trinity-rft/core';
 import type { Fault } from './item.js';
 
@@ -6,7 +6,7 @@ const code = 'IMPORT_RECORD';
 
 /**
  * Creates the error for a record that is skipped.
- * @param reason message that is the same for all records with this fault
+ * @param reason message without details of the record, because the report groups records by it
  * @param found the value in this record, which the report redacts and shortens
  */
 export function fault(reason: string, found?: unknown): TaskError {

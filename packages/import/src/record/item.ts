@@ -1,9 +1,12 @@
-/** Conversations and their parts. Sources extract them from records, and they become rows. */
+/**
+ * Conversations, preferences and parts of conversations, which sources extract from records and the
+ * import converts to rows.
+ */
 import type { ChatMessage, ToolDefinition } from '@trinity-rft/core';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** One conversation, with or without its last response. */
+/** One conversation. Its last response may be missing. */
 export interface Conversation {
   readonly messages: readonly ChatMessage[];
   readonly tools?: readonly ToolDefinition[];
@@ -25,14 +28,14 @@ export interface Preference {
 
 /** A part of a conversation that is spread over several records, such as a span of a trace. */
 export interface Fragment {
-  /** Id that all parts of the conversation share, such as the id of a trace. */
+  /** Id shared by all parts of the conversation, such as the trace id. */
   readonly group: string;
   readonly part: unknown;
 }
 
-/** Reason that something was not imported. */
+/** Reason why a record, or a part of it, was not imported. */
 export interface Fault {
-  /** Message that is the same for all records with this fault. */
+  /** Message without details of the record; the report groups records by it. */
   readonly reason: string;
   /** The faulty value in the record. */
   readonly detail?: string;

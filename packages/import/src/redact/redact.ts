@@ -1,6 +1,6 @@
 /**
- * Replaces personal data and keys with placeholders. Patterns find only data of a fixed shape.
- * Names and postal addresses remain, so the result may still contain personal data.
+ * Replaces personal data and keys with placeholders. The patterns find only data of a fixed format.
+ * Names and postal addresses are not replaced, so the result may still contain personal data.
  */
 import { isIP } from 'node:net';
 import { redacted, redactText } from '@trinity-rft/core/support';
@@ -14,17 +14,23 @@ export type RedactedCounts = Readonly<Partial<Record<RedactedKind, number>>>;
 interface Shape {
   readonly kind: RedactedKind;
   readonly pattern: RegExp;
-  /** Additional condition on a match. @default every match counts */
+  /**
+   * Returns true if a match is to be replaced.
+   * @default every match is replaced
+   */
   readonly holds?: (text: string) => boolean;
-  /** Separator of the groups of a number. @default a match is one group */
+  /**
+   * Separator between the digit groups of a number.
+   * @default undefined: a match is a single group
+   */
   readonly gap?: RegExp;
 }
 
 /**
- * Shapes in the order in which they are applied. The order matters, because a card number looks
- * like a phone number. Bounded repetitions make the time linear. A card number cannot begin with 1,
- * as timestamps in milliseconds do. Digit groups after the beginning of an IBAN are not a phone
- * number.
+ * Patterns in the order in which they are applied. Card numbers come before phone numbers, because
+ * a card number also matches the pattern of a phone number. Repetitions are bounded, so matching
+ * takes linear time. Card numbers cannot begin with 1, because timestamps in milliseconds do. Digit
+ * groups that follow the beginning of an IBAN are not a phone number.
  */
 const shapes: readonly Shape[] = [
   {
@@ -76,10 +82,13 @@ function isCard(text: string): boolean {
   return sum % 10 === 0;
 }
 
-/** Length of the shortest number of ISO 13616, which is Norway's. */
+/** Length of the shortest IBAN, which is Norway's. */
 const shortestIban = 15;
 
-/** Checks the checksum of ISO 13616: the number, with letters as 10 to 35, must be 1 modulo 97. */
+/**
+ * Returns true if the checksum of an IBAN is right (ISO 13616): the number, with letters as 10 to
+ * 35, must be 1 modulo 97.
+ */
 function isIban(text: string): boolean {
   const plain = text.replaceAll(' ', '');
   if (plain.length < shortestIban) return false;
@@ -89,8 +98,8 @@ function isIban(text: string): boolean {
 }
 
 /**
- * True for numbers with a country code, parentheses or the digit groups of phone numbers; false for
- * plain numbers and dates.
+ * Returns true for a number with a country code, parentheses or the digit groups of a phone number,
+ * and false for other numbers and dates.
  */
 function isPhone(text: string): boolean {
   const count = digitsOf(text).length;
@@ -105,10 +114,10 @@ function isPhone(text: string): boolean {
 const thousands = /^[1-9]\d{0,2}(?:[ .]\d{3})+$/;
 
 /**
- * Replaces each match that satisfies the shape's condition; otherwise, its longest prefix that ends
- * between two groups and satisfies the condition. A match may begin at any group, because groups
- * before a number look like part of it. Overlapping matches are replaced together, so that no part
- * of a number remains.
+ * Replaces each match that satisfies the condition `holds`, or else the longest prefix of the match
+ * that satisfies it and ends between two digit groups. A match may begin at any group, because
+ * unrelated groups may precede a number. Overlapping matches are replaced together, so no part of a
+ * number remains.
  */
 function replaceShape(
   text: string,
@@ -160,8 +169,8 @@ export function redactValue<T>(value: T): { readonly value: T; readonly counts: 
     return clean;
   };
   /**
-   * Redacts the strings inside a JSON string, which stays valid. Returns undefined for other
-   * strings.
+   * Redacts the strings within a string that is valid JSON, and returns valid JSON. Returns
+   * undefined if the string is not JSON.
    */
   const inJson = (given: string): string | undefined => {
     try {

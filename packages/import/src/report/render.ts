@@ -38,7 +38,7 @@ const rewardOfAssertions = [
   '  default_reward_fn_type: ./asserts.ts#taskAssertions',
 ];
 
-/** Returns one line per reason, with the first places where it occurred. */
+/** Returns one line per reason, with the first places at which it occurred. */
 export function skippedLines(skipped: readonly Skipped[]): readonly string[] {
   if (skipped.length === 0) return [];
   return [

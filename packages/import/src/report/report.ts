@@ -1,4 +1,7 @@
-/** The report of an import: counts of what was read, written and left out. */
+/**
+ * The report of an import: how many records were read, how many rows were written, and what was
+ * left out.
+ */
 import type { ChatMessage } from '@trinity-rft/core';
 import { boundedText } from '@trinity-rft/core/support';
 import type { Fault } from '../record/item.js';
@@ -7,22 +10,24 @@ import type { RowKind } from '../record/row-kind.js';
 
 export interface Place {
   readonly file: string;
-  /** Line, or number of the item in a JSON list; from 1. */
+  /** Number of the line, JSON list item or CSV row, starting at 1. */
   readonly line: number;
 }
 
 export interface Skipped {
   readonly reason: string;
   readonly count: number;
-  /** The first few places with this reason. */
+  /** The first few records that were skipped for this reason. */
   readonly first: readonly (Place & { readonly detail?: string })[];
 }
 
-/** Lengths of rows, in tokens of the model's chat template. */
+/**
+ * Statistics of the lengths of rows, in tokens. A row is rendered with the model's chat template.
+ */
 export interface Lengths {
   readonly least: number;
   readonly median: number;
-  /** Length that 95 % of the rows do not exceed. */
+  /** 95th percentile of the lengths. */
   readonly percentile95: number;
   readonly most: number;
   readonly total: number;
@@ -34,7 +39,9 @@ export interface ImportReport {
   readonly sources: readonly string[];
   readonly as: RowKind;
   readonly files: number;
-  /** Number of records that were read: rows, spans, or tests. */
+  /**
+   * Number of records that were read. A record is a row, a span or a test, depending on the source.
+   */
   readonly read: number;
   /** Number of rows written, including validation rows. */
   readonly written: number;
@@ -47,7 +54,7 @@ export interface ImportReport {
   readonly withTools: number;
   /** Number of rows whose response has a score in the source. */
   readonly withScore: number;
-  /** Number of assertions in tasks, keyed by type; undefined if there are none. */
+  /** Number of assertions in tasks, keyed by assertion type; undefined if there are none. */
   readonly assertions?: Readonly<Record<string, number>>;
   /** Lengths of the rows; undefined if no tokenizer was given. */
   readonly tokens?: Lengths;
@@ -55,7 +62,7 @@ export interface ImportReport {
   readonly redacted?: RedactedCounts;
 }
 
-/** Limits on the places listed per reason, and on the reasons listed separately. */
+/** Maximum number of places listed per reason, and maximum number of reasons listed separately. */
 const [mostPlaces, mostReasons] = [5, 50];
 
 export interface Tally {
@@ -92,7 +99,10 @@ export function createTally(redacts: boolean): Tally {
   const redacted: Partial<Record<RedactedKind, number>> = {};
   const lengths = new Map<number, number>();
   let [withTools, withScore] = [0, 0];
-  /** Redacts before shortening, because a truncated number is not recognised. */
+  /**
+   * Redacts a quoted value before shortening it, because the patterns do not match a truncated
+   * number.
+   */
   const quote = (detail: string): string =>
     boundedText(redacts ? redactValue(detail).value : detail, longestDetail);
   return {
@@ -128,8 +138,8 @@ export function createTally(redacts: boolean): Tally {
 }
 
 /**
- * Statistics of the lengths of rows.
- * @param counts number of rows, keyed by length
+ * Computes statistics of the lengths of rows.
+ * @param counts number of rows with each length
  */
 function lengthsOf(counts: ReadonlyMap<number, number>): Lengths {
   const sorted = [...counts].sort(([a], [b]) => a - b);

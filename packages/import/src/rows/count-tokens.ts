@@ -4,8 +4,8 @@ import { fault } from '../record/fault.js';
 import type { Json } from '../record/item.js';
 
 /**
- * Returns a function that counts the tokens of a row, rendered with a model's chat template. The
- * count covers the messages; for a pair, the prompt and the longer response.
+ * Returns a function that counts the tokens of a row, rendered with the model's chat template.
+ * Counts all messages; for a preference pair, counts the prompt and the longer response.
  * @throws ConfigError if the folder has no tokenizer
  */
 export async function tokenCounter(model: string): Promise<(row: Json) => number> {

@@ -1,4 +1,4 @@
-/** Hashes of rows, to find duplicates and to split rows independently of their order. */
+/** Hashes of rows, by which duplicates are found and rows are split regardless of their order. */
 import { createHash } from 'node:crypto';
 
 /** Returns the first 132 bits of the string's SHA-256, as 22 characters of base64url. */

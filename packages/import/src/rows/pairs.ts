@@ -1,4 +1,7 @@
-/** Builds pairs of the best and the worst response to the same prompt. */
+/**
+ * Builds preference pairs from scored responses: the best and the worst response to the same
+ * prompt.
+ */
 import type { ChatMessage } from '@trinity-rft/core';
 import { fault } from '../record/fault.js';
 import type { Conversation, Preference } from '../record/item.js';
@@ -20,15 +23,21 @@ interface Candidates<Place> {
 
 export interface Pairing<Place> {
   /**
-   * Adds the conversation's response.
+   * Adds the conversation's last response as a candidate for the pair of its prompt.
    * @throws TaskError from `fault` if the conversation has no score or response
    */
   add(conversation: Conversation, place: Place): void;
-  /** Returns one entry per prompt. The pair of an entry is undefined if all scores are equal. */
+  /**
+   * Returns one entry per prompt, with the place of its first response. The pair is undefined if
+   * all scores are equal.
+   */
   pairs(): Iterable<readonly [Preference | undefined, Place]>;
 }
 
-/** Creates a pairing, which keeps two responses per prompt in memory. */
+/**
+ * Creates a collector of scored responses, which keeps the best and the worst response to each
+ * prompt in memory.
+ */
 export function createPairing<Place>(): Pairing<Place> {
   const byPrompt = new Map<string, Candidates<Place>>();
   return {

@@ -24,11 +24,12 @@ export interface RowOptions {
 
 export interface RowWriting {
   /**
-   * Writes an item as a row, or keeps its response for a pair.
+   * Writes an item as a row. If the kind is `dpo` and the item is a conversation, keeps its
+   * response until `finish` writes the pair.
    * @param hasReferences true if responses are reference answers, see `Source`
    */
   add(item: Conversation | Preference, place: Place, hasReferences: boolean): Promise<void>;
-  /** Writes pending pairs, and moves the files into place if there are rows. */
+  /** Writes the pairs, and moves the files into place if there are rows. */
   finish(): Promise<RowCounts>;
   /** Removes unfinished files. */
   close(): Promise<void>;
@@ -48,9 +49,10 @@ export const validationFile = (output: string): string =>
     : `${output}.validation.jsonl`;
 
 /**
- * Opens the training file, and the validation file if a split is requested.
- * @param countTokens counts a row's tokens. @default no lengths in the report
- * @throws ConfigError if a validation file of an earlier import exists and no split is requested
+ * Opens the training file, and the validation file if `validation` is more than 0.
+ * @param countTokens counts a row's tokens.
+ * @default undefined: the report has no token counts
+ * @throws ConfigError if a validation file of an earlier import exists and `validation` is 0
  */
 export async function openRowWriting(
   { as, output, validation = 0, redact = false }: RowOptions,
@@ -116,8 +118,8 @@ export async function openRowWriting(
 }
 
 /**
- * Creates the error for the validation file of an earlier import, which may repeat rows of the new
- * training file.
+ * Creates the error for a validation file that an earlier import left behind. It may contain rows
+ * that are now in the training file.
  */
 const leftover = (output: string): ConfigError =>
   new ConfigError(
@@ -127,14 +129,14 @@ const leftover = (output: string): ConfigError =>
 
 const onlyOne = { reason: 'the prompt has one answer, or several with equal scores' };
 
-/** All messages of a row of any kind. */
+/** Returns all messages of a row of any kind. */
 const messagesOf = (row: Json): readonly ChatMessage[] =>
   ['messages', 'prompt', 'chosen', 'rejected'].flatMap((key) => {
     const messages = row[key];
     return Array.isArray(messages) ? (messages as readonly ChatMessage[]) : [];
   });
 
-/** Types of promptfoo's assertions. */
+/** Returns the types of promptfoo's assertions. */
 const assertionTypes = (assertions: unknown): readonly string[] =>
   Array.isArray(assertions)
     ? assertions.flatMap((one: unknown) => (isJson(one) ? [String(one['type'])] : []))

@@ -52,8 +52,8 @@ export function dpoRow({ prompt, chosen, rejected, ...rest }: Preference): Json 
 
 /**
  * Creates a row of a task set: the messages up to the user's last message, and the reference answer
- * as a string. If the messages are a single question, the row also has `question` (and `system`),
- * for workflows whose input is a string.
+ * as a string. If the messages consist of one question (and a system message), the row also has
+ * `question` (and `system`), for workflows whose input is a string.
  * @param hasReferences true if the conversation's last response is the reference answer
  * @throws TaskError from `fault` if the conversation cannot become a row
  */

@@ -1,4 +1,4 @@
-/** Alpaca: an instruction, its input and its output. */
+/** Source of Alpaca rows, each with an instruction, its input and its output. */
 import type { ChatMessage } from '@trinity-rft/core';
 import { fault } from '../record/fault.js';
 import type { Json } from '../record/item.js';
@@ -27,7 +27,7 @@ function textAt(record: Json, key: string, otherwise?: string): string {
   return text;
 }
 
-/** Earlier turns, given as pairs of strings. */
+/** Returns the earlier turns, which Alpaca stores as pairs of strings. */
 function historyOf(history: unknown): readonly ChatMessage[] {
   if (!Array.isArray(history)) return [];
   return history.flatMap((turn: unknown): readonly ChatMessage[] => {

@@ -1,4 +1,4 @@
-/** Braintrust: rows of an experiment or data set, with scores for the output. */
+/** Source of Braintrust rows from an experiment or data set, with scores for the output. */
 import { unwrapped } from '../messages/json-text.js';
 import { isJson, isPresent } from '../record/item.js';
 import { has, meanScore, readAnswer, readPrompt, type Source } from './source.js';

@@ -2,7 +2,7 @@
 import type { FileRecord } from '../files/read-records.js';
 import { sourceNamed, sourceNames, type SourceName } from './table.js';
 
-/** Number of records without a known source after which detection gives up. */
+/** Maximum number of records that are read to detect the source. */
 const mostTried = 100;
 
 export interface Chosen {
@@ -12,7 +12,7 @@ export interface Chosen {
   readonly records: AsyncIterable<FileRecord>;
 }
 
-/** Detects the source from the first record that any source recognises. */
+/** Detects the source by the first record that any source recognizes. */
 export async function chooseSource(records: AsyncIterable<FileRecord>): Promise<Chosen> {
   const iterator = records[Symbol.asyncIterator]();
   const seen: FileRecord[] = [];

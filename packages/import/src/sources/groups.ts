@@ -1,6 +1,6 @@
 /**
- * Groups the parts of conversations. When too many groups are open, the least recently extended
- * group is returned. The other groups are returned at the end.
+ * Groups the parts of conversations by an id. When too many groups are open, the least recently
+ * extended group is returned as complete. The other groups are returned at the end.
  */
 import { fault } from '../record/fault.js';
 import type { Fragment } from '../record/item.js';
@@ -19,20 +19,20 @@ interface OpenGroup extends Group {
 }
 
 interface SourceGroups {
-  /** Open groups by name, in the order of their latest parts. */
+  /** Open groups by id, in the order of their latest parts. */
   readonly open: Map<string, OpenGroup>;
-  /** Names of the groups that `add` has returned. */
+  /** Ids of the groups that `add` has returned. */
   readonly closed: Set<string>;
 }
 
 export interface Groups {
   /**
-   * Adds a part. If more groups are open than the source allows, returns the least recently
-   * extended group.
+   * Adds a part to its group. If more groups are then open than the source allows, returns the
+   * least recently extended group and closes it.
    * @throws TaskError from `fault` if the part's group was already returned
    */
   add(source: SourceName, fragment: Fragment, place: Place): Group | undefined;
-  /** Returns all open groups. Each group is removed when it is read. */
+  /** Returns all open groups, and removes each group as it is read. */
   rest(): Iterable<Group>;
 }
 

@@ -1,4 +1,6 @@
-/** Langfuse: generations and scores from its exports, joined by trace and observation. */
+/**
+ * Source of Langfuse exports: generations and scores, which are joined by trace and observation.
+ */
 import { unwrapped } from '../messages/json-text.js';
 import { readTools } from '../messages/tool-calls.js';
 import { fault } from '../record/fault.js';

@@ -1,4 +1,4 @@
-/** LangSmith: model runs, with their mean feedback scores. */
+/** Source of LangSmith model runs, with their mean feedback scores. */
 import { unwrapped } from '../messages/json-text.js';
 import { readTools } from '../messages/tool-calls.js';
 import { fault } from '../record/fault.js';
@@ -29,7 +29,7 @@ function conversationOf(record: Json): Conversation {
   };
 }
 
-/** Unwraps the prompt of a completion model, which is a list of one string. */
+/** Returns the prompt of a completion model, which may be wrapped in a list with one string. */
 const onlyText = (prompt: unknown): unknown =>
   Array.isArray(prompt) && prompt.length === 1 && typeof prompt[0] === 'string'
     ? prompt[0]

@@ -1,4 +1,7 @@
-/** Files for OpenAI's fine-tuning (also Azure, Fireworks), rows of TRL, and rows of an import. */
+/**
+ * Source of OpenAI's fine-tuning files (also used by Azure and Fireworks), TRL rows, and rows of an
+ * earlier import.
+ */
 import type { ChatMessage } from '@trinity-rft/core';
 import { unwrapped } from '../messages/json-text.js';
 import { readMessages } from '../messages/read-messages.js';
@@ -62,9 +65,10 @@ function readChosen(record: Json): Preference {
 }
 
 /**
- * Returns the pair's prompt or the messages with which both responses start, whichever is longer.
- * Leading system messages are compared separately, because one of the two may lack them. A prompt
- * that is a string may be the start, rendered with a template; the start is then returned.
+ * Returns the prompt of a pair, either from `prompt` or from the messages with which both responses
+ * start, whichever is longer. Leading system messages are compared separately, because one of the
+ * two may lack them. If `prompt` is a string that contains the start rendered with a template,
+ * returns the start.
  */
 function promptOf({ prompt }: Json, start: readonly ChatMessage[]): readonly ChatMessage[] {
   if (start.length > 0 && (prompt ?? '') === '') return start;
@@ -81,10 +85,10 @@ function promptOf({ prompt }: Json, start: readonly ChatMessage[]): readonly Cha
   throw fault('the prompt differs from the start of both answers', prompt);
 }
 
-/** Maximum number of characters with which a template surrounds a message. */
+/** Maximum mean number of characters that a chat template adds per message. */
 const marksOfMessage = 100;
 
-/** Returns true if a text contains the messages in their order, and little else. */
+/** Returns true if a text contains all messages in order, and little else. */
 function isRendered(text: string, messages: readonly ChatMessage[]): boolean {
   let rest = 0;
   let end = 0;
@@ -107,7 +111,10 @@ function split(
   return [messages.slice(0, end), messages.slice(end)];
 }
 
-/** Returns the longer list; undefined if they contradict each other. */
+/**
+ * Returns `start` if it begins or ends with `prompt`, `prompt` if it ends with `start`, and
+ * undefined otherwise.
+ */
 function longer(
   prompt: readonly ChatMessage[],
   start: readonly ChatMessage[],
@@ -118,8 +125,8 @@ function longer(
 }
 
 /**
- * Returns one line per message, for comparisons. Leading and trailing spaces of strings are
- * ignored.
+ * Returns one line per message, for comparison. Ignores white space at the start and end of
+ * strings.
  */
 const linesOf = (messages: readonly ChatMessage[]): string =>
   messages
@@ -128,7 +135,10 @@ const linesOf = (messages: readonly ChatMessage[]): string =>
 
 const trimmed = (value: unknown): unknown => (typeof value === 'string' ? value.trim() : value);
 
-/** Number of shared messages at the start; 0 if `chosen` starts with the response. */
+/**
+ * Returns the number of messages at the start that both responses share; 0 if `chosen` starts with
+ * the response.
+ */
 function sharedStart(chosen: readonly ChatMessage[], rejected: readonly ChatMessage[]): number {
   if (chosen[0]?.role === 'assistant') return 0;
   const most = Math.min(chosen.length, rejected.length) - 1;

@@ -1,12 +1,15 @@
-/** Reads spans and evaluations of OTLP JSON, and of console and in-memory exporters. */
+/**
+ * Reads spans and their evaluations from OTLP JSON, and from the output of console and in-memory
+ * exporters.
+ */
 import { parseJsonExactly } from '@trinity-rft/core/support';
 import { isJson, type Json } from '../record/item.js';
 
-/** A span, or an event that refers to a span. */
+/** A span, or an evaluation event that refers to a span by its ids. */
 export interface Signal {
   readonly traceId: string;
   readonly spanId: string;
-  /** Scores from the evaluations of the span. */
+  /** Scores of the span in evaluation events; their types are not checked. */
   readonly scores: readonly unknown[];
 }
 
@@ -14,7 +17,7 @@ export interface Span extends Signal {
   readonly parentId?: string;
   /** End time in nanoseconds. */
   readonly end: bigint;
-  /** Attributes of the GenAI conventions. */
+  /** Attributes, named by OpenTelemetry's GenAI conventions. */
   readonly attributes: Json;
 }
 
@@ -36,8 +39,8 @@ export function readSignals(record: Json): readonly Signal[] {
 }
 
 /**
- * Collects the innermost objects of three nested lists: the spans or logs of each scope of each
- * resource.
+ * Collects the innermost objects of three nested lists. In OTLP, these are the spans or logs of
+ * each scope of each resource.
  */
 function itemsIn(record: Json, ...keys: readonly string[]): readonly Json[] {
   return keys.reduce<readonly Json[]>(
@@ -56,8 +59,8 @@ interface Context {
 }
 
 /**
- * Trace id and span id, from the span or its context. Some SDKs keep the context in a private
- * field.
+ * Returns the trace id and span id, which are in the span or in its context. Some SDKs keep the
+ * context in a private field.
  */
 function contextOf(span: Json): Context | undefined {
   const context = [span['spanContext'], span['_spanContext'], span].find(isJson) ?? span;
@@ -84,7 +87,10 @@ function spanOf(span: Json): Span | undefined {
   };
 }
 
-/** A log record that evaluates a span; undefined for other records. */
+/**
+ * Returns the evaluation of a span in a log record, or undefined if the log record is not an
+ * evaluation.
+ */
 function eventOf(log: Json): Signal | undefined {
   const context = contextOf(log);
   const scores = scoresOf(log);
@@ -99,7 +105,10 @@ function scoresOf(event: Json): readonly unknown[] {
   return name === evaluation ? [attributes['gen_ai.evaluation.score.value']] : [];
 }
 
-/** Attributes as an object. OTLP has `[{key, value: {stringValue}}]`; SDKs have an object. */
+/**
+ * Returns the attributes as an object. OTLP has a list of `{key, value: {stringValue}}`; SDKs have
+ * an object.
+ */
 function attributesOf({ attributes }: Json): Json {
   if (isJson(attributes)) return attributes;
   if (!Array.isArray(attributes)) return {};
@@ -119,8 +128,8 @@ function plainValue(value: unknown): unknown {
 }
 
 /**
- * End time in nanoseconds, from a string, from `[seconds, nanoseconds]`, or from a start in
- * microseconds since 1970 and a duration.
+ * Returns the end time in nanoseconds since 1970. The span contains it as a string, as `[seconds,
+ * nanoseconds]`, or as a start and a duration in microseconds.
  */
 function endOf(span: Json): bigint {
   const { endTimeUnixNano: nanoseconds, endTime: pair, timestamp, duration } = span;
@@ -129,7 +138,7 @@ function endOf(span: Json): bigint {
   return (wholeNumber(timestamp) + wholeNumber(duration)) * 1000n;
 }
 
-/** The value as an integer; 0 if it is not a number, so that the span comes before all others. */
+/** Returns the value as an integer, or 0 if it is not a number. */
 const wholeNumber = (value: unknown): bigint =>
   typeof value === 'number' && Number.isFinite(value)
     ? BigInt(Math.trunc(value))

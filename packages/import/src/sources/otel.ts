@@ -1,7 +1,7 @@
 /**
- * OpenTelemetry with the GenAI conventions: one conversation per `invoke_agent`, taken from the
- * history of its last `chat` span. The conventions are still in development; names are read as in
- * versions 1.37 to 1.45.
+ * Source of OpenTelemetry spans that follow the GenAI conventions. Each `invoke_agent` span becomes
+ * one conversation, taken from the message history of its last `chat` span. The conventions are
+ * still in development; this source uses the names of versions 1.37 to 1.45.
  */
 import type { ChatMessage } from '@trinity-rft/core';
 import { parsed } from '../messages/json-text.js';
@@ -41,12 +41,15 @@ function assemble(signals: readonly Signal[]): readonly Finished[] {
   });
 }
 
-/** Tolerance in nanoseconds: SDKs round starts to milliseconds, so calls may seem out of order. */
+/**
+ * Tolerance for comparing end times, in nanoseconds. SDKs round start times to milliseconds, so
+ * calls may seem out of order.
+ */
 const clockError = 2_000_000n;
 
 /**
- * True if `span` ends later than `other`, or at about the same time with a history at least as
- * long.
+ * Returns true if `span` ends later than `other`, or ends at about the same time and has a history
+ * that is at least as long.
  */
 function isLater(span: Span, other: Span): boolean {
   const gap = span.end - other.end;
@@ -65,8 +68,8 @@ function orFaults(read: () => readonly Conversation[]): readonly Finished[] {
 }
 
 /**
- * Returns the id of the nearest `invoke_agent` span, from the given span upwards; otherwise, the id
- * of its topmost known ancestor.
+ * Returns the id of the nearest `invoke_agent` span among the given span and its ancestors. If
+ * there is none, returns the id of the topmost known ancestor.
  */
 function agentOf(span: Span, spans: ReadonlyMap<string, Span>): string {
   let at = span;
@@ -106,6 +109,6 @@ function listOf(input: unknown): readonly unknown[] {
   return input;
 }
 
-/** Converts instructions, a list of parts, to a system message. */
+/** Converts system instructions, which are a list of parts, to a system message. */
 const systemOf = (instructions: unknown): readonly ChatMessage[] =>
   isPresent(instructions) ? readMessage({ role: 'system', content: instructions }) : [];

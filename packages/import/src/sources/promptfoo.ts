@@ -1,4 +1,4 @@
-/** promptfoo: prompts and tests of a configuration; each prompt with each test is a task. */
+/** Source of promptfoo configurations. Each combination of a prompt and a test becomes a task. */
 import { fillTemplate, type TemplatePlace } from '@trinity-rft/core/support';
 import { asList, fault, orFault } from '../record/fault.js';
 import { isJson, type Conversation, type Finished, type Json } from '../record/item.js';
@@ -32,8 +32,8 @@ const elsewhere = (what: string, found: unknown) =>
   fault(`${what} in another file; write it into this one`, found);
 
 /**
- * Returns a task, or its fault, for each combination of values.
- * @param assertions templates of assertions, by name
+ * Returns a task, or the reason why there is none, for each combination of a test's variables.
+ * @param assertions assertion templates, keyed by name
  * @throws TaskError from `fault` if the test as a whole is faulty
  */
 function tasksOf(
@@ -55,8 +55,9 @@ function tasksOf(
 }
 
 /**
- * Replaces references to templates, such as `$ref: '#/assertionTemplates/NAME'`, also in a set and
- * in a template. Keys beside the reference replace those of the template.
+ * Replaces references to assertion templates, such as `$ref: '#/assertionTemplates/NAME'`,
+ * including references in assertion sets and in templates. Keys beside `$ref` override those of the
+ * template.
  * @param within names of the templates that contain the assertion
  */
 function assertionOf(assertion: unknown, templates: Json, within: readonly string[] = []): unknown {
@@ -79,8 +80,8 @@ function assertionOf(assertion: unknown, templates: Json, within: readonly strin
 const mostCombinations = 10_000;
 
 /**
- * Returns one object for each combination of the strings in lists. Other lists are left unchanged,
- * as in promptfoo.
+ * Expands variables that are lists of strings: returns one object for each combination of their
+ * items. Other lists are not expanded, as in promptfoo.
  */
 function combinationsOf(vars: Json): readonly Json[] {
   let all: readonly Json[] = [vars];
@@ -129,7 +130,7 @@ function filledTruth(value: unknown, vars: Json): unknown {
   return filled(value, vars, ({ text }) => text);
 }
 
-/** Fills in the values of a prompt. In prompts that are JSON, values are escaped. */
+/** Inserts the variables into a prompt. In prompts that are JSON, the values are escaped. */
 function filledPrompt(template: string, vars: Json): string {
   const isChat = template.trimStart().startsWith('[');
   return filled(template, vars, ({ value, text }) => {

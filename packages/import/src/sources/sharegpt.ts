@@ -1,4 +1,7 @@
-/** ShareGPT: conversations of `{from, value}`, with LLaMA-Factory's tools and pairs. */
+/**
+ * Source of ShareGPT conversations, which consist of `{from, value}`, with LLaMA-Factory's tools
+ * and preference pairs.
+ */
 import { readMessages } from '../messages/read-messages.js';
 import { readTools } from '../messages/tool-calls.js';
 import { has, readAnswer, type Source } from './source.js';

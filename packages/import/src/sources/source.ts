@@ -1,4 +1,4 @@
-/** Interface of a source, and functions that several sources share. */
+/** Interface of a source (an input format), and functions that several sources share. */
 import type { ChatMessage } from '@trinity-rft/core';
 import { unwrapped } from '../messages/json-text.js';
 import { readMessage, readMessages } from '../messages/read-messages.js';
@@ -15,7 +15,7 @@ import {
 export interface Source {
   /** Noun phrase shown after "looks for records with". */
   readonly looksFor: string;
-  /** True if a record has the shape of this source. */
+  /** Returns true if a record has the format of this source. */
   readonly detect: (record: Json) => boolean;
   /**
    * Extracts the items of a record.
@@ -25,12 +25,12 @@ export interface Source {
   /** Builds conversations from the parts of one group. */
   readonly assemble?: (parts: readonly unknown[]) => readonly Finished[];
   /**
-   * Limit on open groups. Beyond this limit, the group that has had no new part for the longest
-   * time is considered complete.
+   * Maximum number of open groups. When there are more, the group that was extended least recently
+   * counts as complete.
    * @default no limit, because parts may be in other files
    */
   readonly mostOpen?: number;
-  /** True if the last responses are reference answers, not model outputs. */
+  /** True if the last message of a conversation is a reference answer instead of a model output. */
   readonly hasReferences?: boolean;
 }
 
@@ -39,10 +39,13 @@ export const has = (record: Json, ...keys: readonly string[]): boolean =>
 
 const user = (content: string): ChatMessage => ({ role: 'user', content });
 
-/** Keys that wrap a prompt if they are the only key of an object. */
+/** Keys that may wrap a prompt in an object with no other keys. */
 const promptKeys: ReadonlySet<string> = new Set(['prompt', 'question', 'input', 'query', 'text']);
 
-/** Reads a prompt: a string, messages, or an object that contains only one of the two. */
+/**
+ * Reads a prompt, which is a string, a list of messages, a message, or an object that wraps one of
+ * these.
+ */
 export function readPrompt(value: unknown): readonly ChatMessage[] {
   const prompt = messagesIn(value);
   if (prompt === '') throw fault('the prompt is empty');
@@ -57,12 +60,12 @@ export function readPrompt(value: unknown): readonly ChatMessage[] {
   return readPrompt(prompt[key]);
 }
 
-/** Keys that identify an object as a message or a wrapped conversation. */
+/** Keys that occur only in messages and in objects that wrap conversations. */
 const wrapperKeys = ['role', 'messages', 'choices', 'generations', 'kwargs'];
 
 /**
- * Parses a JSON string of messages. Other JSON strings stay unchanged, because a model may have
- * written them.
+ * Parses a value that is a JSON string of messages, and returns any other value unchanged. Other
+ * JSON strings are not parsed, because a model may have written them.
  */
 export function messagesIn(value: unknown): unknown {
   const inner = unwrapped(value);
@@ -70,18 +73,18 @@ export function messagesIn(value: unknown): unknown {
   return isJson(first) && wrapperKeys.some((key) => key in first) ? inner : value;
 }
 
-/** Unwraps LangChain's lists of prompts, which contain one prompt each. */
+/** Unwraps a prompt from LangChain's list of prompts, if it contains one prompt. */
 function batchOfOne(prompt: readonly unknown[]): unknown {
   return prompt.length === 1 && Array.isArray(prompt[0]) ? prompt[0] : prompt;
 }
 
-/** Keys that name the author of a message, or wrap the message. */
+/** Keys that show that an object is a message: they contain its author, or wrap the message. */
 const roleKeys = ['role', 'from', 'kwargs', 'data'];
-/** Keys of a message that calls tools. An object that wraps a message may have them too. */
+/** Keys of a message that calls tools, which may also occur in an object that wraps a message. */
 const callKeys = ['function_call', 'additional_kwargs'];
-/** Keys that contain a message or its text, regardless of the object's other keys. */
+/** Keys that contain a response or its text, whichever other keys the object has. */
 const answerKeys = ['message', 'content', 'text'];
-/** Keys that wrap a response if they are the only key of an object. */
+/** Keys that may wrap a response in an object with no other keys. */
 const onlyAnswerKeys: ReadonlySet<string> = new Set(['output', 'answer', 'response', 'completion']);
 
 /** Reads a response: a string, a message, messages, or an object that contains one of these. */
@@ -124,8 +127,8 @@ function answeredBy(messages: readonly ChatMessage[]): readonly ChatMessage[] {
 }
 
 /**
- * Returns a number unchanged and a boolean as 1 or 0, also from a string; undefined for other
- * values.
+ * Returns a number as it is, and a boolean as 1 or 0. Also converts strings of these. Returns
+ * undefined for other values.
  */
 export function scoreOf(value: unknown): number | undefined {
   const given = typeof value === 'string' ? value.trim().toLowerCase() : value;
@@ -146,9 +149,10 @@ export function meanScore(values: readonly unknown[]): { readonly score?: number
 }
 
 /**
- * Drops conversations that another conversation continues. Each call of an agent repeats the
- * history, so training on all calls would train on the first turns many times. The history may lack
- * the ids of calls, and may have an empty string where the response had no content.
+ * Drops conversations that are the beginning of another one. Each call of an agent repeats the
+ * history, so training on all calls would repeat the first turns. The comparison ignores the ids of
+ * tool calls, and treats missing content like an empty string, because a repeated history may
+ * differ in these.
  */
 export function dropPrefixes(conversations: readonly Conversation[]): readonly Conversation[] {
   const texts = conversations.map(({ messages }) =>

@@ -12,7 +12,7 @@ export interface ChatAnswer {
   readonly toolCalls: readonly OpenAI.ChatCompletionMessageFunctionToolCall[];
   readonly finishReason: string;
   readonly usage: Usage;
-  /** The message to append to the messages of the next call. */
+  /** The response as a message, to append to the messages of the next request. */
   readonly message: OpenAI.ChatCompletionMessage;
 }
 
@@ -43,8 +43,8 @@ const usageOf = (usage: OpenAI.CompletionUsage | null | undefined): Usage => ({
 });
 
 /**
- * Converts chunks of a stream to parts of the first choice. Tool calls are complete, because the
- * endpoint sends each call in a single chunk.
+ * Converts the chunks of a stream to parts of the first choice. Each tool call becomes one part,
+ * because the endpoint sends a call in a single chunk.
  */
 export async function* toParts(
   chunks: AsyncIterable<OpenAI.ChatCompletionChunk>,

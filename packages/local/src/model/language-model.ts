@@ -1,4 +1,4 @@
-/** Makes a loaded model available to the AI SDK: `generateText`, `streamText`, tools, agents. */
+/** Wraps a loaded model for the AI SDK: `generateText`, `streamText`, tools, agents. */
 import type { LocalModel } from './load-model.js';
 
 /** Settings for `createOpenAICompatible` of `@ai-sdk/openai-compatible`. */
@@ -6,16 +6,16 @@ export interface ProviderSettings {
   readonly name: string;
   readonly baseURL: string;
   readonly fetch: typeof globalThis.fetch;
-  /** Makes the provider send the complete schema of `Output.object`. */
+  /** True, so that the provider sends the whole schema of `Output.object`. */
   readonly supportsStructuredOutputs: boolean;
-  /** Makes the provider request token counts for streams as well. */
+  /** True, so that the provider requests token counts for streamed responses too. */
   readonly includeUsage: boolean;
 }
 
 /**
- * Creates a language model whose requests stay in this process.
- * @param createProvider `createOpenAICompatible`, in the version that fits your `ai`
- * @returns a language model of the specification version that the provider implements
+ * Creates a language model whose requests are handled in this process.
+ * @param createProvider `createOpenAICompatible`, in the version that fits your version of `ai`
+ * @returns the language model, in the specification version that the provider implements
  */
 export const languageModel = <Model>(
   model: Pick<LocalModel, 'name' | 'fetch'>,

@@ -40,16 +40,16 @@ export interface LoadModelOptions {
   /** Name of the model in requests. @default name of the folder, or of the file without .gguf */
   readonly name?: string;
   /**
-   * Chat settings, such as template and parsers, which replace those of the run or of
-   * `export.json`.
+   * Chat settings, such as the template and parsers, that replace the recorded settings of a run or
+   * export.
    */
   readonly chat?: ChatSettings;
-  /** Model folder or GGUF file that provides tokenizer and template. @default the model's own */
+  /** Model folder or GGUF file whose tokenizer and template are used. @default the model itself */
   readonly tokenizer?: string;
   /**
    * Maximum length of prompt and response together, in tokens.
-   * @default onnx: the limit used in training, else the model's own; llama.cpp: the model's own, at
-   * most 8192
+   * @default for onnx, the limit used in training, or else the model's limit; for llama.cpp, the
+   * model's limit, but at most 8192
    */
   readonly maxModelLen?: number;
   /** Number of compute threads. @default the runtime's choice */
@@ -62,70 +62,74 @@ export interface LoadModelOptions {
    * @default no adapter
    */
   readonly adapter?: string;
-  /** llama.cpp only: number format of the key and value cache. @default float16 */
+  /** llama.cpp only: data type of the key and value cache. @default float16 */
   readonly cache?: 'float32';
   /**
-   * llama.cpp only: number of requests processed concurrently; further requests wait. @default 4
+   * llama.cpp only: maximum number of requests that are processed concurrently. Further requests
+   * wait. @default 4
    */
   readonly sequences?: number;
-  /** Seed for calls that set none. @default random */
+  /** Seed for requests that do not set one. @default random */
   readonly seed?: number;
-  /** Wraps the sampler, for example to count or time its calls. @default the sampler itself */
+  /**
+   * Function that wraps the sampler, for example to count or time its calls.
+   * @default undefined: the sampler is not wrapped
+   */
   readonly watch?: (sampler: Sampler) => Sampler;
   /**
-   * Called with each error of a request that is not the client's. The client then gets an error
-   * without the cause.
-   * @default clients get the cause
+   * Called with each server fault of a request. The client then gets an error without the cause.
+   * @default undefined: the client gets the cause
    */
   readonly onFault?: (error: unknown) => void;
 }
 
 export interface LocalModel {
-  /** Value of `model` in requests. */
+  /** Model name in requests. */
   readonly name: string;
   readonly place: ModelPlace;
-  /** Program that runs the model; `own` for a sampler passed to {@link modelOver}. */
+  /** Program that runs the model, or `own` if the caller passed a sampler to {@link modelOver}. */
   readonly runtime: 'onnx' | 'llama.cpp' | 'own';
   readonly format: ChatFormat;
-  /** Sampler that takes and returns token ids. */
+  /** Sampler of the model, which works on token ids. */
   readonly sampler: Sampler;
   /** Maximum length of prompt and response together, in tokens. */
   readonly maxModelLen: number;
   /**
-   * Samples a response. With `n` above 1, returns the first choice.
-   * @throws the openai package's errors, as over HTTP: 400 naming the invalid field, or for a
-   * prompt that is too long
+   * Requests a response. If `n` is more than 1, returns the first choice.
+   * @throws the errors that the openai package throws for HTTP responses, such as 400 if a field is
+   * invalid or the prompt is too long
    */
   chat(messages: ChatMessages, request?: ChatRequest): Promise<ChatAnswer>;
   /** Like `chat`, but yields the response in parts as they are sampled. */
   stream(messages: ChatMessages, request?: ChatRequest): AsyncGenerator<ChatPart, void>;
-  /** Client of the `openai` package whose requests stay in this process. */
+  /** Returns a client of the `openai` package whose requests are handled in this process. */
   openai(): OpenAI;
   /**
-   * Replaces `fetch` in any library for OpenAI's or Anthropic's API; the host of a URL does not
-   * matter.
+   * Replacement for `fetch` in any client of OpenAI's or Anthropic's API. Requests are handled in
+   * this process, whatever the host of the URL.
    */
   readonly fetch: typeof globalThis.fetch;
   /**
-   * Renders the model's prompt for a conversation.
-   * @throws ModelError 400 if the template rejects it
+   * Renders a conversation as the model's prompt.
+   * @throws ModelError 400 if the template rejects the conversation
    */
   render(
     messages: readonly unknown[],
     tools?: readonly ToolDefinition[],
   ): { readonly text: string; readonly ids: Int32Array };
   /**
-   * Returns the log-probability of each token from index `promptLength` on, at temperature 1. [R]
+   * Returns the log-probability at temperature 1 of each token from index `promptLength` on, in
+   * nats. [R]
    */
   score(tokens: Int32Array, promptLength?: number): Promise<Float32Array>;
-  /** Aborts calls in progress and frees the memory. */
+  /** Aborts requests in progress and frees the model's memory. */
   close(): Promise<void>;
 }
 
 /**
  * Loads a model into this process.
- * @param model a run, a checkpoint, a model folder, a GGUF file, or the folder of an export: see
- * {@link findModel}
+ * @param model path of a run, a checkpoint, a model folder, a GGUF file or an export; see {@link
+ * findModel}
  * @throws ConfigError if there is no model or a package is missing; CheckpointError if the model
  * cannot be used
  */
@@ -186,8 +190,8 @@ export const chatFormatOf = (tokenizer: Tokenizer, chat: ChatSettings): ChatForm
   createChatFormat({ tokenizer, ...chatFormatOptions(chat) });
 
 /**
- * Creates a `LocalModel` over the caller's own sampler.
- * @param place model that provides tokenizer, template and settings
+ * Creates a {@link LocalModel} that uses the caller's sampler.
+ * @param place model whose tokenizer, template and settings are used
  */
 export async function modelOver(
   sampler: Sampler,
@@ -209,7 +213,7 @@ interface Parts {
   readonly onFault?: LoadModelOptions['onFault'] | undefined;
 }
 
-/** A host name that never resolves, because requests stay in this process. */
+/** Base URL of requests. Its host name never resolves, so requests cannot leave this process. */
 const baseURL = 'http://model.invalid/v1';
 
 function localModel(runtime: Runtime, parts: Parts): LocalModel {
@@ -270,8 +274,8 @@ function localModel(runtime: Runtime, parts: Parts): LocalModel {
 }
 
 /**
- * Creates the rollout model that handles all calls. It continues conversations token by token, as
- * in training.
+ * Creates the rollout model, which handles all requests. It continues a conversation from the
+ * sampled token ids, as in training.
  */
 function createModel(runtime: Runtime, parts: Parts, signal: AbortSignal): RecordingModel {
   const { name, format, seed = randomInt(2 ** 31), onFault } = parts;

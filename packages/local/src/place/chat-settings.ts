@@ -1,19 +1,24 @@
 /** Settings for chatting with a model, with keys named as in `explorer.rollout_model`. */
 
 /**
- * Chat settings as plain data. `export.json` contains them under `chat`, and `settings.json` of a
- * run contains them in the settings of each stage.
+ * Chat settings as plain data. They are stored as `chat` in the `export.json` of an export, and in
+ * the settings of each stage in the `settings.json` of a run.
  */
 export interface ChatSettings {
-  /** Jinja source of the chat template. @default the template in the model's folder */
+  /** Jinja source of the chat template. @default the template from the model's folder */
   readonly chat_template?: string;
-  /** Name of the parser for tool calls. @default no parser: tool calls stay in the text */
+  /** Name of the tool call parser. @default no parser: tool calls remain in the text */
   readonly tool_call_parser?: string;
-  /** Name of the parser for reasoning. @default no parser: reasoning stays in the text */
+  /** Name of the reasoning parser. @default no parser: reasoning remains in the text */
   readonly reasoning_parser?: string;
-  /** `generic` to describe tools in the system message. @default the template describes tools */
+  /**
+   * `generic` to describe tools in the system message.
+   * @default undefined: the chat template describes tools
+   */
   readonly tool_prompt?: string;
-  /** True if the model may reason before it responds. @default the template decides */
+  /**
+   * True if the model may reason before it responds. @default undefined: the chat template decides
+   */
   readonly enable_thinking?: boolean;
   /**
    * Maximum length of prompt and response in training, in tokens.
@@ -31,7 +36,7 @@ const kinds: Readonly<Record<keyof ChatSettings, 'string' | 'boolean' | 'number'
   max_model_len: 'number',
 };
 
-/** Returns the known settings of the right type from `values`. */
+/** Returns the chat settings in `values`. Ignores other keys, and values of the wrong type. */
 export const chatSettingsIn = (values: Readonly<Record<string, unknown>>): ChatSettings =>
   Object.fromEntries(
     Object.entries(kinds)

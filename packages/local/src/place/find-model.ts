@@ -1,5 +1,6 @@
 /**
- * Finds the model that a user names: a run, a checkpoint, a model folder, a GGUF file or an export.
+ * Finds the model at a path that the user gives: a run, a checkpoint, a model folder, a GGUF file
+ * or an export.
  */
 import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
@@ -21,19 +22,20 @@ export interface ModelPlace {
   /** Hugging Face folder, or GGUF file. */
   readonly location: string;
   readonly chat: ChatSettings;
-  /** Facts about the run; present for a checkpoint inside a run. */
+  /** Facts about the run; undefined if the model is not a checkpoint of a run. */
   readonly run?: RunFacts;
   /**
-   * Sentence that says why this checkpoint of a run was chosen. Undefined if the user named the
-   * model itself.
+   * Sentence that says why this checkpoint of a run was chosen. Undefined if the user gave the path
+   * of the model itself.
    */
   readonly choice?: string;
 }
 
 /**
- * Finds the model that a user names.
- * @param named folder of a run (its best checkpoint by recorded evaluations, otherwise the last), a
- * checkpoint, any Hugging Face folder, a GGUF file, or the folder of an export
+ * Finds the model at a path that the user gives.
+ * @param named path of a run, a checkpoint, a Hugging Face folder, a GGUF file or an export. For a
+ * run, the checkpoint with the best recorded evaluation is chosen, or the last one if none was
+ * evaluated.
  * @throws ConfigError if there is no model
  */
 export async function findModel(named: string): Promise<ModelPlace> {

@@ -1,4 +1,4 @@
-/** Recorded facts about a checkpoint of a run: settings, base model, evaluations. */
+/** Facts that a run recorded about a checkpoint: settings, base model, evaluations. */
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -11,7 +11,7 @@ export interface EvaluationScore {
   /** Name of the metric: `reward` or, if the run recorded none, `accuracy`. */
   readonly metric: string;
   readonly value: number;
-  /** 95 % confidence interval of `value`. */
+  /** 95 % confidence interval of `value`; undefined if it is not known. */
   readonly interval?: { readonly low: number; readonly high: number };
 }
 
@@ -103,7 +103,7 @@ export async function checkpointsIn(
 /** Matches metric names of evaluation scores: `eval/SET/METRIC/mean@N`. */
 const scorePattern = /^eval\/(.+)\/(reward|accuracy)\/mean@\d+$/;
 
-/** Returns the scores of a stage, keyed by train step. */
+/** Returns the evaluation scores of a stage's weights, keyed by train step. */
 export async function evaluationsIn(
   stageDirectory: string,
 ): Promise<ReadonlyMap<number, readonly EvaluationScore[]>> {

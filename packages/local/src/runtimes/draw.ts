@@ -1,6 +1,6 @@
 /**
- * Samples from a distribution in the same order as the embedded engine: temperature, then top-k,
- * then top-p.
+ * Samples tokens from a distribution. Temperature, top-k and top-p are applied in this order, as in
+ * the embedded engine.
  */
 import type { SamplingOptions } from '@trinity-rft/core/engine';
 
@@ -34,8 +34,8 @@ export function cutDistribution(
 }
 
 /**
- * Returns the first token whose cumulative probability exceeds `uniform`.
- * @param uniform in [0, 1)
+ * Returns the first token at which the cumulative probability exceeds `uniform`.
+ * @param uniform random number in [0, 1)
  */
 export function drawFrom(distribution: readonly Probable[], uniform: number): Probable | undefined {
   let left = uniform;

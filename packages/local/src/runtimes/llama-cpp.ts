@@ -1,7 +1,7 @@
 /**
- * Runs GGUF files in llama.cpp, through the npm package node-llama-cpp. The runtime takes and
- * returns token ids: prompts are rendered by the model's own template, because node-llama-cpp's
- * chat session describes tools in its own format.
+ * Runs GGUF files in llama.cpp through the npm package node-llama-cpp. The runtime works on token
+ * ids: prompts are rendered with the model's template instead of node-llama-cpp's chat session,
+ * which describes tools in its own format.
  */
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
@@ -33,7 +33,7 @@ export interface LlamaRuntimeOptions {
   readonly tokenizer: Tokenizer;
   /**
    * Maximum length of prompt and response together, in tokens.
-   * @default the model's own limit, at most 8192
+   * @default the model's limit, but at most 8192
    */
   readonly maxModelLen: number | undefined;
   /**
@@ -46,9 +46,11 @@ export interface LlamaRuntimeOptions {
   readonly gpu: boolean | undefined;
   /** GGUF file of a LoRA adapter for the model. @default no adapter */
   readonly adapter: string | undefined;
-  /** Number format of the key and value cache. @default float16, as in llama.cpp */
+  /** Data type of the key and value cache. @default float16, as in llama.cpp */
   readonly cache: 'float32' | undefined;
-  /** Number of requests processed concurrently; further requests wait. @default 4 */
+  /**
+   * Maximum number of requests that are processed concurrently. Further requests wait. @default 4
+   */
   readonly sequences: number | undefined;
 }
 
@@ -112,13 +114,13 @@ async function runtimeOver(
 
 interface SharedModel {
   readonly model: LlamaModel;
-  /** Releases one use of the weights, which are freed after the last one. */
+  /** Releases the weights. They are freed when all runtimes that share them have released them. */
   close(): Promise<void>;
 }
 
 /**
- * Models in memory, by GPU setting and file, so that several adapters and model names share the
- * weights of a file.
+ * Weights in memory, keyed by GPU setting and file. Adapters and models with other names share the
+ * weights of the same file.
  */
 const models = new Map<string, { readonly opened: Promise<LlamaModel>; users: number }>();
 
@@ -190,10 +192,10 @@ interface OneSample {
   readonly onTokens: TokenListener | undefined;
 }
 
-/** Maximum number of prompt tokens that are evaluated in one call. */
+/** Maximum number of prompt tokens that are evaluated at once. */
 const piece = 256;
 
-/** Overrides the defaults of node-llama-cpp, which truncate the distribution. */
+/** Sampling options that disable node-llama-cpp's truncation of the distribution. */
 const uncut = { topK: 0, topP: 1, minP: 0 } as const;
 
 async function sampleOne(parts: LlamaParts, one: OneSample): Promise<SampledSequence> {
@@ -247,7 +249,8 @@ async function sampleOne(parts: LlamaParts, one: OneSample): Promise<SampledSequ
 }
 
 /**
- * Derives a separate seed for one token, so that a choice does not depend on concurrent samples.
+ * Derives a seed for each token of each choice. The tokens of a choice thus do not depend on other
+ * requests in progress.
  */
 const seedOf = (seed: number, choice: number, position: number): number =>
   deriveSeed(seed, choice, position);
@@ -261,10 +264,10 @@ interface NextToken extends Probable {
 const mostRanked = 20;
 
 /**
- * Samples the next token. llama.cpp samples the token if only the temperature changes the
- * distribution, and reports the probability of that token only. Unlike training, llama.cpp applies
- * top-k and top-p before the temperature. With top-k, top-p or `topLogprobs`, the whole
- * distribution is therefore fetched. Greedy choices report their log-probability at temperature 1.
+ * Samples the next token and returns its log-probability. If neither top-k, top-p nor `topLogprobs`
+ * is set, llama.cpp samples the token. Otherwise, the whole distribution is fetched and sampled
+ * here, because llama.cpp applies top-k and top-p before the temperature, unlike training. In
+ * greedy decoding, the log-probability is that at temperature 1.
  */
 async function nextToken(
   sequence: LlamaContextSequence,
@@ -309,8 +312,8 @@ function biasAgainst({ library, model }: LlamaParts, ids: readonly number[]): To
 }
 
 /**
- * Returns the stop string that ends first, or undefined if the text contains none. Decodes only the
- * last tokens, because a stop string has at most as many tokens as bytes.
+ * Returns the stop string that ends first in the text, or undefined if there is none. Decodes only
+ * the last tokens, because a stop string has at most as many tokens as bytes.
  */
 export function completedBy(
   tokenizer: Pick<Tokenizer, 'decode'>,
@@ -325,12 +328,13 @@ export function completedBy(
 }
 
 /**
- * Number of positions whose distributions are in memory at once; each covers the whole vocabulary.
+ * Number of positions that are evaluated at once when scoring. It is small because each position
+ * has a distribution over the whole vocabulary in memory.
  */
 const scored = 16;
 
 /**
- * Returns the log-probabilities of the tokens from `promptLength` on.
+ * Returns the log-probabilities of the tokens from `promptLength` on, in nats.
  * @throws ModelError 400 if the row has no prompt or is too long
  */
 async function scoreRow(

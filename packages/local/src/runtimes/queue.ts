@@ -1,4 +1,4 @@
-/** Lends a fixed number of items, in the order of requests. */
+/** Lends a fixed number of items to callers, in the order of their requests. */
 import { CancelledError, throwIfAborted } from '@trinity-rft/core';
 
 export interface Queue<T> {

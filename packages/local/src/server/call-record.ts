@@ -5,7 +5,7 @@ import type { Sampler } from '@trinity-rft/core/engine';
 export interface CallRecord {
   promptTokens: number;
   completionTokens: number;
-  /** Milliseconds from the start of the request to its first token. */
+  /** Time from the start of the request to its first token, in ms; undefined before that token. */
   firstTokenMs: number | undefined;
 }
 
@@ -17,16 +17,15 @@ interface RunningCall {
 const calls = new AsyncLocalStorage<RunningCall>();
 
 /**
- * Runs `work` and adds its sampler calls to `record`. Only samplers wrapped with {@link counted}
- * are recorded.
+ * Runs `work` and records the token counts of its sampler calls in `record`. Only calls of samplers
+ * that are wrapped with {@link counted} are recorded.
  */
 export function recordCall<T>(record: CallRecord, work: () => Promise<T>): Promise<T> {
   return calls.run({ record, startedAt: performance.now() }, work);
 }
 
 /**
- * Wraps a sampler so that it adds the tokens of each call to the record of the request that made
- * the call.
+ * Wraps a sampler to count tokens. Each call is added to the record of the request that made it.
  */
 export const counted = (sampler: Sampler): Sampler => ({
   ...sampler,

@@ -1,4 +1,4 @@
-/** Serves several models from one server. */
+/** Server for several models over HTTP. */
 export {
   openModelServer,
   type LoggedRequest,

@@ -6,7 +6,7 @@ import type { ServedModels } from './served-models.js';
 
 export interface Answered extends CallRecord {
   readonly model: string;
-  /** Method and path: `POST /v1/chat/completions` */
+  /** Method and path of the requests, such as `POST /v1/chat/completions`. */
   readonly route: string;
   readonly status: number;
   readonly seconds: number;

@@ -29,9 +29,9 @@ export interface ModelServerOptions extends ServedModelsOptions {
   /** API key that requests must carry. @default a random key */
   readonly apiKey?: string;
   /**
-   * Called with a record of each POST request to a model. The record omits prompts and responses
-   * unless {@link logTexts} is set. If it throws, the client still gets the response, and `onEvent`
-   * gets the error, once until a later call succeeds.
+   * Called with a record of each POST request to a model. The record contains prompts and responses
+   * only if {@link logTexts} is set. If the callback throws, the client still gets its response.
+   * The error is passed to `onEvent`, but not again until a call has succeeded.
    * @default no callback
    */
   readonly onRequest?: (request: LoggedRequest) => void;
@@ -40,23 +40,22 @@ export interface ModelServerOptions extends ServedModelsOptions {
   /** Maximum time for receiving a whole request, in milliseconds. @default 60_000 */
   readonly requestTimeoutMs?: number;
   /**
-   * Interval of checks for better or newer checkpoints of runs, in milliseconds; 0 = no checks.
+   * Interval in ms at which the server looks for better or newer checkpoints of runs; 0 to disable.
    * @default 30_000
    */
   readonly reloadMs?: number;
   /**
-   * Handles requests that carry the API key, before the server's own routes. If it resolves with
-   * undefined, those routes handle the request.
-   * @default no callback
+   * Handles requests that contain the API key before the server's routes do. If it resolves with
+   * undefined, the server's routes handle the request. @default no callback
    */
   readonly answerFirst?: (request: Request, models: ServedModels) => Promise<Response | undefined>;
 }
 
-/** One line of a log, as plain data. */
+/** Record of one request, as plain data for one line of a log. */
 export interface LoggedRequest extends Answered {
-  /** Time of the record, in ISO 8601. */
+  /** Time at which the record was created, in ISO 8601. */
   readonly time: string;
-  /** `x-request-id` of the request, else a random id. */
+  /** Header `x-request-id` of the request, or else a random id. */
   readonly id: string;
   /** Checkpoint or file of the model that responded. */
   readonly location?: string;
@@ -72,8 +71,8 @@ export interface ModelServer {
   readonly apiKey: string;
   readonly models: ServedModels;
   /**
-   * Answers new API requests with 503 and `Retry-After`, waits up to `timeoutMs` for requests in
-   * progress, and then stops.
+   * Closes the server after requests in progress have ended, or after `timeoutMs`. In the meantime,
+   * new API requests get 503 and `Retry-After`.
    */
   close(timeoutMs?: number): Promise<void>;
 }
@@ -83,7 +82,7 @@ const defaultReloadMs = 30_000;
 const defaultDrainMs = 30_000;
 
 /**
- * Opens the server, after loading the models unless `keep` is set.
+ * Opens the server. Loads all models before, unless `keep` is set.
  * @throws ConfigError if the port is in use or the key is empty, and the errors of `loadModel`
  */
 export async function openModelServer(options: ModelServerOptions): Promise<ModelServer> {
@@ -217,7 +216,10 @@ function answerer(
   };
 }
 
-/** Returns `onRequest`, except that it does not throw: a full disk must not fail the answer. */
+/**
+ * Returns a function that calls `onRequest` and reports its errors. It never throws, because an
+ * error such as a full disk must not affect the response.
+ */
 function requestLog({ onRequest, onEvent }: ModelServerOptions): (request: LoggedRequest) => void {
   let hasFailed = false;
   return (request) => {
@@ -255,8 +257,8 @@ function entryOf(models: ServedModels, name: string): object {
 }
 
 /**
- * Sends the request to each loaded model in turn, because only the model that stored a response can
- * return it.
+ * Sends the request to the loaded models one after another, until one does not respond with 404.
+ * Only the model that stored a response can return it.
  */
 async function firstFound(request: Request, models: ServedModels): Promise<Response> {
   const { url, method, headers, signal } = request;

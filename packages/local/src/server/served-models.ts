@@ -1,4 +1,7 @@
-/** The models of a server by name. A reload picks up better or newer checkpoints of runs. */
+/**
+ * Models of a server, keyed by name. A reload replaces a checkpoint of a run by a better or newer
+ * one.
+ */
 import { describeError, ModelError } from '@trinity-rft/core';
 import { openTogether } from '@trinity-rft/core/support';
 import { loadModel, type LoadModelOptions, type LocalModel } from '../model/load-model.js';
@@ -8,42 +11,45 @@ import { counted } from './call-record.js';
 export interface ServedModels {
   readonly names: readonly string[];
   /**
-   * Returns the loaded model that the next request uses, or undefined if the request must load it.
+   * Returns the model if it is in memory, or undefined if a request would first have to load it.
    * @throws ModelError 404 if there is no such model
    */
   current(name: string): LocalModel | undefined;
-  /** Adds a model, or replaces the model of this name. The first request to the model loads it. */
+  /**
+   * Adds a model, or replaces the model with this name. The model is loaded by the first request to
+   * it.
+   */
   add(name: string, place: string): void;
-  /** Removes a model. Requests in progress still complete. */
+  /** Removes a model. Requests in progress are completed. */
   remove(name: string): void;
   /**
-   * Calls `work` with the model of this name. The weights stay in memory until `work` calls `ended`
+   * Calls `work` with the model of this name. The model stays in memory until `work` calls `ended`
    * or rejects.
-   * @throws ModelError 404 when there is no such model, 503 when there is no room for it, and what
-   * `loadModel` throws
+   * @throws ModelError 404 if there is no such model, or 503 if all models in memory are in use and
+   * none can be evicted; the errors of `loadModel`
    */
   use<T>(name: string, work: (model: LocalModel, ended: () => void) => Promise<T>): Promise<T>;
   /**
-   * Checks the loaded models once for better or newer checkpoints, after a check in progress has
+   * Looks once for better or newer checkpoints of the loaded models, after any earlier check has
    * ended. If a checkpoint cannot be loaded, the failure is recorded and the old weights remain in
    * use.
    */
   reload(): Promise<void>;
   /**
-   * Returns the number of requests in progress, including requests to earlier weights and removed
+   * Returns the number of requests in progress, including those to replaced weights and removed
    * models.
    * @param name model whose requests are counted. @default all models
    */
   inFlight(name?: string): number;
-  /** Errors of reloads, by model name. Contains only models whose last reload failed. */
+  /** Errors of reloads, keyed by model name. Contains only the models whose last reload failed. */
   readonly failures: ReadonlyMap<string, string>;
   close(): Promise<void>;
 }
 
 export interface ServedModelsOptions extends Pick<LoadModelOptions, 'threads' | 'gpu'> {
   /**
-   * Runs, checkpoints, model folders, GGUF files or exports by name; `MODEL.gguf+LORA.gguf` for an
-   * adapter.
+   * Paths of runs, checkpoints, model folders, GGUF files or exports, keyed by model name.
+   * `MODEL.gguf+LORA.gguf` loads a model with an adapter.
    */
   readonly models: Readonly<Record<string, string>>;
   /**
@@ -56,16 +62,16 @@ export interface ServedModelsOptions extends Pick<LoadModelOptions, 'threads' | 
 
 interface Entry {
   readonly place: string;
-  /** Time of the last use, in ms of `performance.now()`. */
+  /** Time of the last use, in ms since the start of the process (`performance.now()`). */
   usedAt: number;
   /** Loaded weights; undefined if the model is not in memory. */
   weights?: Weights | undefined;
-  /** Error of the last reload; undefined if it succeeded. */
+  /** Error of the last reload; undefined if it succeeded or there was none. */
   failure?: string | undefined;
   loading?: Promise<Weights> | undefined;
 }
 
-/** Maximum time that a request waits for a model in memory to become idle, in ms. */
+/** Maximum time in ms that a request waits until a model can be evicted. */
 const roomTimeoutMs = 30_000;
 
 /**
@@ -104,8 +110,8 @@ async function openModels(
     return adopt(name, entry, await load(name, entry.place));
   };
   /**
-   * Last load in the queue. Models are loaded one at a time, because two concurrent loads could
-   * take the same free slot.
+   * Promise of the last load in the queue. Models are loaded one at a time, because two concurrent
+   * loads could take the same free place in memory.
    */
   let turn: Promise<unknown> = Promise.resolve();
   const loadInTurn = (name: string, entry: Entry): Promise<Weights> => {
@@ -123,7 +129,10 @@ async function openModels(
     entry.loading ??= loadInTurn(name, entry).finally(() => (entry.loading = undefined));
     return entry.loading;
   };
-  /** Replaces `old`, unless the model was removed, replaced or evicted in the meantime. */
+  /**
+   * Uses `weights` for the model instead of `old`. If the model was removed, replaced or evicted in
+   * the meantime, `weights` are retired instead.
+   */
   const adopt = (name: string, entry: Entry, weights: Weights, old?: Weights): Weights => {
     if (served.get(name) !== entry || entry.weights !== old) weights.retire();
     else {
@@ -186,8 +195,8 @@ async function openModels(
 }
 
 /**
- * Wraps `work` so that only one call of it is in progress at a time. All requests meanwhile share
- * the next call, because the current one may miss a change that the caller has just made.
+ * Wraps `work` so that only one execution is in progress at a time. All calls during an execution
+ * share the next one, because the current one may miss a change that a caller has just made.
  */
 function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   let last: Promise<unknown> = Promise.resolve();
@@ -203,13 +212,14 @@ function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** A model in memory. The model is closed once it is retired and no request uses it. */
+/** A model in memory. It is closed when it has been retired and no request uses it. */
 interface Weights {
   readonly name: string;
   readonly model: LocalModel;
   readonly users: number;
   /**
-   * Adds a user. Returns a function that removes this user, or undefined if the model is closed.
+   * Adds a user, so the model is not closed. Returns a function that removes the user, or undefined
+   * if the model is already closed.
    */
   hold(): (() => void) | undefined;
   retire(): void;
@@ -270,8 +280,8 @@ function weightsLoader({ threads, gpu, onEvent }: ServedModelsOptions): WeightsL
 }
 
 /**
- * Opens the weights of a model for one request. Opens the weights again if another request has
- * evicted them since they were loaded.
+ * Gets the model in memory for one request, and keeps it there until the request calls `ended`.
+ * Loads the model again if it was evicted in the meantime.
  */
 async function holdNow(
   open: () => Promise<Weights>,

@@ -39,8 +39,9 @@ function isPattern(source: string): boolean {
 }
 
 /**
- * Returns the problems of arguments that pass the schema: an unknown environment, or wrong
- * arguments of the environment.
+ * Returns the problems of `workflow_args` that the schema does not find: an unknown environment,
+ * invalid `environment_args`, or a `judge` for an environment that does not use one. Returns an
+ * empty list if the arguments do not pass the schema.
  */
 export function environmentProblems(
   args: Readonly<Record<string, unknown>>,
@@ -68,7 +69,8 @@ function unknown(name: string, known: readonly string[]): string {
 }
 
 /**
- * Returns the play options of the rollout. The environment's defaults apply to missing arguments.
+ * Returns the options for playing an episode. Where an argument is missing, the environment's
+ * default applies.
  */
 export function playOptions(
   args: EnvironmentArgs,

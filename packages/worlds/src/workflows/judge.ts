@@ -1,4 +1,4 @@
-/** Chooses the judge of a world among the auxiliary models of the training run. */
+/** Selects the judge: the auxiliary model of the training run that grades answers. */
 import { EnvironmentError } from '@trinity-rft/core';
 import type { Judge } from '@trinity-rft/environment';
 import {
@@ -12,8 +12,8 @@ import { judgeLimits } from '@trinity-rft/workflow';
 import { z } from 'zod';
 
 /**
- * `judge` argument: the name or position of an auxiliary model (default: the first), or false to
- * grade by comparing words instead.
+ * Schema of the `judge` argument and the limits of a judge call. `judge` is the name or index of an
+ * auxiliary model (default: the first), or false to grade by comparing words instead.
  */
 export const judgeShape = {
   judge: z
@@ -31,9 +31,9 @@ export type JudgeSettings = z.output<typeof judgeSettings>;
 type Context = Pick<WorkflowContext, 'auxiliaryModels' | 'runtime' | 'signal'>;
 
 /**
- * Returns the judge of the training run, or undefined if answers are graded by comparing words
+ * Returns the judge that the settings select, or undefined if answers are graded by comparing words
  * instead.
- * @throws ConfigError if there is no model of that name
+ * @throws ConfigError if there is no auxiliary model with that name or index
  */
 export function judgeOf(context: Context, settings: JudgeSettings): Judge | undefined {
   const { auxiliaryModels, runtime, signal } = context;
@@ -66,7 +66,7 @@ export const idleJudge: Judge = {
 type Choice = Pick<JudgeSettings, 'judge'>;
 
 /**
- * Returns the choice of judge: false (no judge) if the reward function's arguments contain
+ * Returns the `judge` setting, or false (no judge) if the reward function's arguments contain
  * Trinity-RFT's `llm_as_a_judge: false`.
  */
 export const choiceOf = (
@@ -77,8 +77,9 @@ export const choiceOf = (
 });
 
 /**
- * Describes whether answers are graded by a judge or by comparing words.
- * @param expected true if Trinity-RFT's workflow of the same name always has a judge
+ * Describes how answers are graded: by a judge or by comparing words.
+ * @param expected true if Trinity-RFT's workflow of the same name always has a judge; the result
+ * then warns if there is none
  */
 export function graderOf(
   { judge = 0 }: Choice,

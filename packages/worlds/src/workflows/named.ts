@@ -9,17 +9,21 @@ import { type Attempts, oneAttempt, threeTags, twoAttempts } from './raft.js';
 
 export interface NamedWorkflow {
   readonly name: string;
-  /** Schema of Trinity-RFT's arguments and of the environment's arguments. */
+  /** Schema of `workflow_args`: Trinity-RFT's arguments and `environment_args`. */
   readonly args: z.ZodObject;
   /** Converts the arguments to those of `environment_workflow`. */
   readonly play: (args: Readonly<Record<string, unknown>>) => Partial<EnvironmentArgs>;
   /**
    * Converts a task to a row of the environment.
-   * @default the row of the task set
+   * @default the task's row, unchanged
    * @throws TaskError if the environment cannot play the task
    */
   readonly rowOf?: (task: Task) => RawTask;
-  /** Makes the attempts at a task, and selects the ones to train on. @default one attempt */
+  /**
+   * Makes one or more attempts at a task, and returns their experiences, of which those that are
+   * not trained on are masked.
+   * @default one attempt
+   */
   readonly attempts?: Attempts;
   /** Trinity-RFT's arguments that have no effect here, with the reason. @default {} */
   readonly unused?: Readonly<Record<string, string>>;
@@ -34,7 +38,10 @@ interface NamedOptions<Shape extends z.ZodRawShape> {
   readonly unused?: Readonly<Record<string, string>>;
 }
 
-/** Arguments of the environment that Trinity-RFT does not have, such as the level. */
+/**
+ * Schema of `environment_args`, with which a user sets arguments that Trinity-RFT does not have,
+ * such as the level.
+ */
 const worldArgs = { environment_args: z.record(z.string(), z.unknown()).default({}) };
 
 function named<Shape extends z.ZodRawShape>(options: NamedOptions<Shape>): NamedWorkflow {
@@ -93,8 +100,8 @@ const webshop = named({
 });
 
 /**
- * Returns the row of a task in the generated household.
- * @throws TaskError for a row that names a game file of ALFWorld
+ * Returns the task's row for the generated household.
+ * @throws TaskError if the row names a game file of ALFWorld
  */
 function householdRow({ rawTask, formatArgs: { promptKey } }: Task): RawTask {
   if ('seed' in rawTask) return rawTask;
@@ -148,7 +155,7 @@ const raftReflectAlfworld = named({
 
 const sciworldSchema = z.object({ task_name: z.string(), var_num: z.coerce.number().int().min(0) });
 
-/** Reads a task as Trinity-RFT writes it: JSON in the prompt column. */
+/** Parses the task from the prompt column, which contains JSON in Trinity-RFT's format. */
 function sciworldTask(text: unknown): z.infer<typeof sciworldSchema> {
   const read = z.string().transform(tryJson).pipe(sciworldSchema).safeParse(text);
   if (read.success) return read.data;
@@ -203,8 +210,8 @@ const learnToAsk = named({
 });
 
 /**
- * Returns the row with `question` and `answer`. Trinity-RFT's rows have these values under the keys
- * of the format.
+ * Returns a row with the columns `question` and `answer`. In rows for Trinity-RFT, these columns
+ * have the names that the task set's format gives for the prompt and the response.
  */
 const questionRow = (task: Task): RawTask =>
   'question' in task.rawTask

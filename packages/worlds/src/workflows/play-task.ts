@@ -18,9 +18,10 @@ import { playOptions, type EnvironmentArgs } from './environment-args.js';
 import { judgeOf } from './judge.js';
 
 /**
- * Plays the task once. Every model call becomes an experience with the episode's reward, the turn
- * number as its step, and the inputs of step-wise algorithms: `info.step_reward`, and
- * `info.env_state_hash` if the environment has state keys.
+ * Plays one episode of the task, and returns an experience for each model call. Each experience
+ * contains the episode's reward, the turn number as its step, and the fields that step-wise
+ * algorithms use: `info.step_reward`, and `info.env_state_hash` if the environment provides state
+ * keys.
  * @throws EnvironmentError if the environment fails; TaskError if the row is invalid; ModelError if
  * the model fails
  */
@@ -70,8 +71,9 @@ function ownTime({ runtime: { clock }, timeLimitMs }: WorkflowContext) {
 }
 
 /**
- * Returns the start of the episode, which is the same for all rollouts of a task. In evaluations,
- * the seed does not depend on the batch, so that evaluations remain comparable.
+ * Returns the row and the seed of the episode, which are the same for all rollouts of a task. In
+ * evaluations, the seed does not depend on the batch, so evaluations at different steps remain
+ * comparable.
  */
 function startOf({ task, runtime }: WorkflowContext): { row: RawTask; seed: number } {
   const { taskset, row } = task.index;

@@ -1,30 +1,39 @@
-/** RAFT for household tasks. Attempts are imitated if they succeed. */
+/**
+ * Attempts at household tasks for RAFT (reward-ranked fine-tuning), which trains only on successful
+ * attempts.
+ */
 import { type Experience, withFields } from '@trinity-rft/core';
 import { instructions } from '../worlds/household/instructions.js';
 
-/** Plays the task once, with the given system prompt. */
+/** Plays the task once, with the given system prompt, and returns the experiences. */
 type Attempt = (systemPrompt?: string) => Promise<readonly Experience[]>;
 
 interface AttemptContext {
-  /** System prompt of the task set. @default the workflow's own */
+  /**
+   * System prompt from the task set.
+   * @default the workflow's system prompt
+   */
   readonly given?: string;
   /** Returns the time that is left for all attempts, in ms, or undefined for no limit. */
   readonly timeLeft: () => number | undefined;
 }
 
-/** Makes the attempts at a task. */
+/** Makes the attempts at a task and returns the experiences of one of them. */
 export type Attempts = (
   attempt: Attempt,
   context: AttemptContext,
 ) => Promise<readonly Experience[]>;
 
-/** Pattern of the text up to `end` without the beginning of another response. */
+/**
+ * Returns a regular expression for text up to and including `end`. The text contains no
+ * `<experience>` tag, with which another response would begin.
+ */
 const upTo = (end: string): string => `(?:(?!<experience>|${end})[\\s\\S])*${end}`;
 
 /**
- * Pattern of a response. Its parts are experience with similar tasks, a thought about the next
- * step, and the action. Each part has only one possible end, so that a response that repeats a part
- * takes time proportional to its length.
+ * Regular expression for a response: what the model knows about similar tasks, its thoughts, and
+ * the action, each in tags. Each part can end in only one place, so matching takes linear time even
+ * if a response repeats a part.
  */
 export const threeTags = [
   `<experience>\\s*\\S${upTo('</experience>')}`,
@@ -38,20 +47,21 @@ const ownPrompt = `${instructions}
 Before the command, write what you know about tasks of this kind as <experience>...</experience>, and what you think as <think>...</think>.`;
 
 /**
- * Plays one attempt, which is trained on only if it succeeds, keeps the format and does not repeat
- * an action.
+ * Makes one attempt. The attempt is trained on only if it succeeds, all responses have the required
+ * format, and no action occurs three times in a row.
  */
 export const oneAttempt: Attempts = async (attempt, { given = ownPrompt }) => {
   const first = await attempt(given);
   return isGood(first) ? first : untrained(first);
 };
 
-/** Minimum share of the initial time that must be left for the second attempt. */
+/** Minimum share of the time before the first attempt that must be left to start the second. */
 const leastShare = 0.2;
 
 /**
- * If the first attempt fails and time is left, plays a second attempt, whose prompt contains the
- * first. The second attempt is trained on only if it succeeds and is better or shorter.
+ * Makes a second attempt if the first fails and enough time is left. The prompt of the second
+ * attempt contains the responses of the first. The second attempt is trained on only if it
+ * succeeds, and has a higher reward or fewer turns than the first.
  */
 export const twoAttempts: Attempts = async (attempt, { given = ownPrompt, timeLeft }) => {
   const atFirst = timeLeft();
@@ -81,8 +91,8 @@ function isGood(turns: readonly Experience[]): boolean {
 }
 
 /**
- * Returns copies with reward 0 and an action mask of zeros, so that they count in metrics but are
- * not trained on.
+ * Returns copies with reward 0 and an action mask of zeros. The copies count in metrics but are not
+ * trained on.
  */
 const untrained = (turns: readonly Experience[]): readonly Experience[] =>
   turns.map((turn) =>

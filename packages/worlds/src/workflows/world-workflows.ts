@@ -1,6 +1,6 @@
 /**
- * Workflows that play environments. One plays any environment; those of Trinity-RFT play one
- * environment each.
+ * Workflows that play environments: `environment_workflow`, which plays any environment, and
+ * Trinity-RFT's workflows, each of which plays one.
  */
 import {
   type Experience,
@@ -24,7 +24,7 @@ import { choiceOf, graderOf, idleJudge } from './judge.js';
 import { agentscopeEmailSearch, type NamedWorkflow, namedWorkflows } from './named.js';
 import { playTask } from './play-task.js';
 
-/** Creates Trinity-RFT's workflows that play one of the worlds. */
+/** Creates Trinity-RFT's workflows, each of which plays one built-in environment. */
 export const worldWorkflows = (environments: Environments): readonly WorkflowDefinition[] =>
   namedWorkflows.map((named) => worldWorkflow(named, environments));
 
@@ -41,8 +41,9 @@ export const environmentWorkflow = (environments: Environments): WorkflowDefinit
 const typed: ReadonlySet<string> = new Set(['agentscope_react_workflow', 'as_react_workflow']);
 
 /**
- * Adds the e-mail environment to the two workflows whose argument `type` selects an environment.
- * @returns the extended workflow; other workflows unchanged
+ * Adds the e-mail environment to Trinity-RFT's two AgentScope workflows, whose argument `type`
+ * selects an environment.
+ * @returns the extended workflow, or the given workflow if it is neither of the two
  */
 export function withWorldTypes(
   builtIn: WorkflowDefinition,
@@ -110,14 +111,18 @@ function worldWorkflow(named: NamedWorkflow, environments: Environments): Workfl
 }
 
 /**
- * Names of the environments that a check may open. Other environments may take minutes to start.
+ * Names of the environments that a check before the run may open. Other environments may take
+ * minutes to start.
  */
 const startsAtOnce: ReadonlySet<string> = new Set(builtInEnvironments.map(({ name }) => name));
-/** Maximum start time of an environment in checks, in ms, because the user waits at a terminal. */
+/**
+ * Maximum start time of an environment during a check, in ms. It is short because the user waits
+ * for the check at a terminal.
+ */
 const longestStartMs = 30_000;
 
 /**
- * Checks that a row can be played.
+ * Checks that an environment that starts quickly can begin an episode with a task's row.
  * @throws TaskError if the environment cannot play the row
  */
 async function checkRow(
@@ -161,7 +166,9 @@ function readRow({ play, rowOf }: NamedWorkflow, task: Task, environments: Envir
   );
 }
 
-/** Creates a function that logs a warning, once per argument, for arguments without effect. */
+/**
+ * Creates a function that logs a warning for each argument that has no effect, once per argument.
+ */
 function createWarning({
   name,
   unused = {},
@@ -196,7 +203,10 @@ function run(
   return attempts === undefined ? attempt() : attempts(attempt, { given, timeLeft });
 }
 
-/** Creates a function that returns the time left of the rollout's limit, in ms. */
+/**
+ * Creates a function that returns the remaining time of the rollout in ms, or undefined if the
+ * rollout has no limit.
+ */
 function countDown({ runtime: { clock }, timeLimitMs }: WorkflowContext) {
   const begun = clock.now();
   return () =>

@@ -8,7 +8,10 @@ import { type Puzzle, scoreCountdown } from './score.js';
 const argsSchema = z.strictObject({
   /** Difficulty. 1: three numbers up to 20; 2: four up to 50; 3: five up to 100. */
   level: z.int().min(1).max(3).default(2),
-  /** Reward. 'strict': 1 or 0; 'reasoning_gym': also small scores for wrong answers. */
+  /**
+   * Reward. 'strict': 1 or 0; 'reasoning_gym': Reasoning Gym's score, which also gives 0.05 for a
+   * wrong expression and 0.01 for other text.
+   */
   scoring: z.enum(['strict', 'reasoning_gym']).default('strict'),
 });
 

@@ -7,9 +7,9 @@ export interface Puzzle {
 }
 
 /**
- * Returns the score of an answer: 1 for an expression that uses each number once and reaches the
- * target, 0.05 for any other expression, and 0.01 for other text. As in Reasoning Gym 0.1.25,
- * `countdown`.
+ * Returns the score of an answer as in Reasoning Gym 0.1.25, `countdown`: 1 for an expression that
+ * uses each number once and reaches the target, 0.05 for any other expression, and 0.01 for text
+ * that is not an expression.
  */
 export function scoreCountdown(answer: string, { numbers, target }: Puzzle): number {
   const value = pythonValue(answer);

@@ -17,15 +17,15 @@ import { createMailbox, inbox, type Mailbox } from './mailbox.js';
 import { rubricScore } from './score.js';
 
 const argsSchema = z.strictObject({
-  /** Difficulty, by number of messages. 1: 60; 2: 400; 3: 1,600. */
+  /** Difficulty, by number of messages in the mailbox. 1: 60; 2: 400; 3: 1,600. */
   level: z.int().min(1).max(3).default(2),
   mailbox_seed: z.int().min(0).default(0),
   /**
-   * Reward. 'strict': 1 or 0; 'rubric': Trinity-RFT's, which also rewards finding, reading and
-   * citing.
+   * Reward. 'strict': 1 or 0; 'rubric': Trinity-RFT's reward, which also depends on whether the
+   * policy found, read and cited the right message.
    */
   scoring: z.enum(['strict', 'rubric']).default('strict'),
-  /** Turn limit relative to which the rubric rewards speed. */
+  /** Number of turns for the rubric's speed bonus, which shrinks as an episode approaches it. */
   max_turns: z.int().min(1).default(10),
   /** Maximum length of an observation, in characters. Longer observations are truncated. */
   observation_limit: z.int().min(1).default(2000),

@@ -1,4 +1,4 @@
-/** Scores an answer by what was found in the mailbox. */
+/** Scores an episode by what the policy found in the mailbox. */
 
 export interface Findings {
   /** The policy's answer; undefined for `I don't know`. */

@@ -10,7 +10,7 @@ const defaultMaxSteps = 8;
 
 const argsSchema = z
   .strictObject({
-    /** Difficulty, by cells on a side. 1: 3; 2: 4; 3: 6. */
+    /** Difficulty, by side length of the square lake. 1: 3 cells; 2: 4; 3: 6. */
     level: z.int().min(1).max(3).default(2),
     size: z.int().min(2).max(20).optional(),
     p: z.number().gt(0).max(1).default(0.8),
@@ -36,7 +36,10 @@ type Args = z.infer<typeof argsSchema>;
 
 const sizes = [3, 4, 6];
 
-/** A walk over ice, modelled on Gymnasium's FrozenLake. */
+/**
+ * Environment in which the policy walks over a frozen lake to a goal, modelled on Gymnasium's
+ * FrozenLake.
+ */
 export const frozenLake = defineEnvironment({
   name: 'frozen_lake',
   description: 'Walk over a frozen lake to the goal without falling into a hole.',

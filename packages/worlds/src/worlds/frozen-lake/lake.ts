@@ -58,7 +58,10 @@ export function readLake(rows: readonly string[]): Lake | undefined {
   return { size, holes, start: cells.indexOf('S'), goal: cells.indexOf('G') };
 }
 
-/** Returns the cell after a step, or the same cell at the edge. */
+/**
+ * Returns the cell that a step in a direction leads to, which is the same cell if the step would
+ * leave the lake.
+ */
 export function move({ size }: Lake, cell: number, direction: Direction): number {
   const column = cell % size;
   if (direction === 'left') return column === 0 ? cell : cell - 1;

@@ -41,8 +41,8 @@ function arrive(lake: Lake, cell: number) {
 }
 
 /**
- * Reads a direction or its number. The numbers are those of Trinity-RFT: left 1, down 2, right 3,
- * up 4.
+ * Parses an action, which is the name of a direction or its number in Trinity-RFT: left 1, down 2,
+ * right 3, up 4.
  */
 function readStep(action: Action): Direction | undefined {
   if (action.type !== 'text') return undefined;
@@ -51,7 +51,9 @@ function readStep(action: Action): Direction | undefined {
 }
 
 /**
- * Returns the wanted direction or one of its two neighbours, each with a probability of a third.
+ * Returns the wanted direction or one of the two perpendicular directions, each with probability
+ * 1/3.
+ * @param third random integer from 0 to 2
  */
 function slipped(wanted: Direction, third: number): Direction {
   const index = (directions.indexOf(wanted) + third + 3) % 4;

@@ -1,4 +1,4 @@
-/** The grammar of commands, as in ALFWorld. */
+/** Parser of the commands, whose grammar is that of ALFWorld. */
 
 export type Command =
   | { readonly verb: 'look' | 'inventory' }

@@ -15,7 +15,7 @@ import { instructions } from './instructions.js';
 import { experts, planOf } from './solver.js';
 
 const argsSchema = z.strictObject({
-  /** Difficulty. 1: few things, and only tasks of type 1; 2: some things; 3: many. */
+  /** Difficulty. 1: few objects, and only tasks of type 1; 2: more objects; 3: many objects. */
   level: z.int().min(1).max(3).default(2),
   /**
    * Task types by ALFWorld's numbers: 1 place, 2 look under a lamp, 3 clean, 4 heat, 5 cool, 6 two
@@ -24,7 +24,10 @@ const argsSchema = z.strictObject({
   task_types: z.array(z.int().min(1).max(6)).min(1).optional(),
   /** Reward of an episode that does not reach its goal. */
   unfinished_reward: z.number().default(0),
-  /** Solver that writes the demonstrations; see `experts`. */
+  /**
+   * Solver that writes the demonstrations: `planner` knows where every object is, `search` looks
+   * for it.
+   */
   expert: z.enum(experts).default('planner'),
 });
 type Args = z.infer<typeof argsSchema>;
@@ -35,7 +38,10 @@ const rowSchema = z.object({
   task_type: z.int().min(1).max(6).default(1),
 });
 
-/** A household with ALFWorld's task types and commands (arXiv:2010.03768), in generated rooms. */
+/**
+ * Household environment with ALFWorld's task types and commands (arXiv:2010.03768) in generated
+ * rooms.
+ */
 export const household = defineEnvironment({
   name: 'household',
   description: 'Find things in a house, clean, heat or cool them, and put them where they belong.',

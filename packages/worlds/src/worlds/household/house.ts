@@ -17,7 +17,7 @@ export interface Goal {
 
 export interface House {
   readonly receptacles: readonly string[];
-  /** Initial place of each object, keyed by the object's name. */
+  /** Initial location of each object, keyed by the object's name. */
   readonly places: ReadonlyMap<string, string>;
   readonly lamp?: { readonly name: string; readonly at: string };
   readonly goal: Goal;
@@ -26,7 +26,7 @@ export interface House {
 export interface HouseOptions {
   readonly seed: number;
   readonly type: TaskType;
-  /** Number of receptacles and objects: 1 few, 2 some, 3 many. */
+  /** Level that determines the number of receptacles and objects, from 1 (few) to 3 (many). */
   readonly level: number;
 }
 
@@ -93,7 +93,10 @@ function drawGoal(type: TaskType, random: Random): { readonly room: Room; readon
   return { room, goal: { type, object, target: type === 'look' ? (room.lamp ?? '') : target } };
 }
 
-/** Draws the initial places. The wanted objects never start at their target. */
+/**
+ * Draws the initial location of each object. The objects that the goal asks for never start at its
+ * target.
+ */
 function placed(
   kinds: readonly string[],
   receptacles: readonly string[],
@@ -112,15 +115,18 @@ function placed(
 }
 
 /**
- * Returns the receptacles that cannot be closed, for the lamp. Returns all receptacles if each can
- * be closed.
+ * Returns the receptacles on which the lamp can stand: those that cannot be closed, or all if every
+ * receptacle can be closed.
  */
 const surfaces = (receptacles: readonly string[]): readonly string[] => {
   const open = receptacles.filter((name) => !openable.has(kindOf(name)));
   return open.length === 0 ? receptacles : open;
 };
 
-/** Returns the kind in a name. For example, `kindOf('mug 2')` is `mug`. */
+/**
+ * Returns the kind of an object or receptacle from its name. For example, `kindOf('mug 2')` is
+ * `mug`.
+ */
 export const kindOf = (name: string): string => name.replace(/ \d+$/, '');
 
 /** Returns the sentence that states the goal to the policy. */

@@ -7,7 +7,7 @@ export interface Household {
   /** Executes a command. Returns the observation, or undefined if the command has no effect. */
   act(command: Command): string | undefined;
   isDone(): boolean;
-  /** Returns the key of the house's state, which is equal for equal states. */
+  /** Returns a string that is equal for equal states of the house. */
   key(): string;
 }
 

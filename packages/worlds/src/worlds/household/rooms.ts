@@ -91,7 +91,9 @@ export const rooms: Readonly<Record<string, Room>> = {
 /** Kinds of receptacles that can be opened. They start closed. */
 export const openable = new Set(words('cabinet drawer fridge microwave safe'));
 
-/** Appliances, and the kinds of objects that they can treat, keyed by treatment. */
+/**
+ * For each treatment, the appliance that performs it and the kinds of objects that can be treated.
+ */
 export const treatments = {
   heat: {
     appliance: 'microwave',

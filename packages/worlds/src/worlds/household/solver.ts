@@ -41,8 +41,9 @@ export function planOf(house: House, expert: (typeof experts)[number]): readonly
 type Visit = (place: string) => readonly string[];
 
 /**
- * Wraps `visit`, so that all unseen places before the wanted place are visited first, in the room's
- * order. Omits places of the target's kind, where the wanted objects never are.
+ * Wraps `visit` for a solver that does not know where objects are. The returned function visits all
+ * unseen receptacles up to the wanted one, in the room's order. It leaves out receptacles of the
+ * target's kind, in which the wanted objects never are.
  */
 function searching({ receptacles, goal }: House, visit: Visit): Visit {
   const unseen = receptacles.filter((name) => kindOf(name) !== goal.target);
@@ -57,7 +58,7 @@ type Placed = readonly [name: string, place: string];
 const inOrderOf = ({ receptacles }: House, things: readonly Placed[]): readonly Placed[] =>
   things.toSorted(([, a], [, b]) => receptacles.indexOf(a) - receptacles.indexOf(b));
 
-/** Drops a `go to` command for the place that was reached last. */
+/** Drops each `go to` command that repeats the previous `go to` command. */
 function withoutStandingStill(commands: readonly string[]): readonly string[] {
   let at = '';
   return commands.filter((command) => {

@@ -17,7 +17,7 @@ const argsSchema = z.strictObject({
   /** Difficulty. 1: one table; 2: two tables or groups; 3: three tables and subqueries. */
   level: z.int().min(1).max(3).default(2),
   database_seed: z.int().min(0).default(0),
-  /** True if the last query counts as the answer in an episode that ends without submit. */
+  /** True to grade the last query if an episode ends without `submit`. */
   auto_submit: z.boolean().default(false),
 });
 
@@ -55,10 +55,7 @@ export const intercodeSql = defineEnvironment({
   },
 });
 
-/**
- * Draws a question whose answer is not empty. The rows of the answer contain something other than
- * nulls and zeros.
- */
+/** Draws a question whose answer has at least one value other than null and 0. */
 function answered(database: ReadOnlyDatabase, level: number, seed: number): Question {
   for (let attempt = 0; ; attempt++) {
     const question = drawQuestion(level, deriveSeed(seed, attempt));
@@ -67,7 +64,7 @@ function answered(database: ReadOnlyDatabase, level: number, seed: number): Ques
   }
 }
 
-/** Returns a digest that is equal for equal rows, regardless of their order and column names. */
+/** Returns a hash of the rows that does not depend on their order or on the column names. */
 const rowSet = ({ rows }: Table): string =>
   createHash('sha256')
     .update(JSON.stringify(rows.map((row) => JSON.stringify(row)).toSorted()))

@@ -1,7 +1,7 @@
 /**
- * Refuses queries that write, might run for minutes, or make large values. They must be recognised
- * from their text, because SQLite does not return before it has a row, and neither node:sqlite nor
- * terminating the thread can interrupt it.
+ * Refuses queries that write, might run for minutes, or make large values. The text of a query must
+ * show this beforehand, because a running query cannot be interrupted: SQLite returns only when it
+ * has a row, and neither node:sqlite nor terminating the thread can stop it.
  */
 
 /**
@@ -34,15 +34,16 @@ const manyRows =
 const mostSources = 4;
 
 /**
- * Matches names of tables, except where they qualify a column. Also matches UNION, which adds rows
- * as a table does.
+ * Matches the names of tables and the keyword UNION, which adds rows as a table does. Does not
+ * match a table name that qualifies a column, as in `books.title`.
  */
 const fixedSources =
   /\b(?:(?:authors|books|customers|sales|sqlite_\w+|pragma_\w+)\b(?!\.)|union\b)/gi;
 
 /**
- * Returns the reason to refuse a query that combines too many tables. A common table expression
- * (WITH) may have as many rows as its tables combined, so each use of it counts.
+ * Returns the reason to refuse a query that combines too many tables, or undefined if it does not.
+ * Each use of a common table expression (WITH) counts as a table, because it may have as many rows
+ * as its tables combined.
  */
 function refusalOfSources(sql: string): string | undefined {
   const defined = [...sql.matchAll(definition)].map(([, name = '']) => name);

@@ -1,6 +1,6 @@
 /**
- * Medical consultations, generated from a seed. The patient was asked about some topics; the other
- * topics are missing.
+ * Medical consultations, generated from a seed. In each case, some topics have been asked about and
+ * others have not.
  */
 import { createRandom } from '@trinity-rft/core';
 import { pick } from '../shared/pick.js';
@@ -10,8 +10,8 @@ interface Topic {
   readonly ask: string;
   readonly answers: readonly string[];
   /**
-   * Beginnings of words and phrases that identify a question about the topic. A final space requires
-   * the whole word.
+   * Prefixes of words or phrases that show that a question is about the topic. A prefix that ends
+   * with a space matches only whole words.
    */
   readonly words: readonly string[];
 }
@@ -74,7 +74,7 @@ const complaints = list(
 export interface Case {
   readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: string }[];
   readonly decision_truth: 'continue' | 'stop';
-  /** Topics that have not been asked about yet. */
+  /** Relevant topics that have not been asked about yet. */
   readonly info_truth: readonly string[];
 }
 

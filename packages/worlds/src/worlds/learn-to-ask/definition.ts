@@ -12,13 +12,13 @@ import { gradeQuestion, type QuestionScores } from './judge.js';
 import { drawCase, questionAbout, topicsOf } from './cases.js';
 
 const argsSchema = z.strictObject({
-  /** Difficulty, by topics per case. 1: two; 2: four; 3: six. */
+  /** Difficulty, by number of relevant topics in a case. 1: two; 2: four; 3: six. */
   level: z.int().min(1).max(3).default(2),
   /**
-   * Reward; 0 for a wrong decision to stop or continue. 'strict': from 0 to 1. The others are
-   * Trinity-RFT's: 'fused' (0 to 4) and 'sum' (0 to 3) combine the scores of decision and question;
-   * 'content' (0 to 3) omits that of the decision, 'decision' (0 to 4) that of the question's
-   * content.
+   * Reward, which is 0 if the decision to stop or continue is wrong. 'strict': the fused reward
+   * divided by 4, from 0 to 1. The others are Trinity-RFT's: 'fused' (0 to 4) and 'sum' (0 to 3)
+   * combine the scores of the decision and the question; 'content' (0 to 3) leaves out the score of
+   * the decision; 'decision' (0 to 4) leaves out the score of the question's content.
    */
   scoring: z.enum(['strict', 'fused', 'sum', 'content', 'decision']).default('strict'),
 });
@@ -31,8 +31,8 @@ const rowSchema = z.object({
 type Row = z.infer<typeof rowSchema>;
 
 /**
- * Environment whose policy asks the next question of a consultation or ends it, modelled on
- * Learn-to-Ask (arXiv:2510.25441).
+ * Environment in which the policy is a doctor who asks the patient the next question or ends the
+ * consultation, modelled on Learn-to-Ask (arXiv:2510.25441).
  */
 export const learnToAsk = defineEnvironment({
   name: 'learn_to_ask',
@@ -109,7 +109,8 @@ const rewardOf: Readonly<Record<z.infer<typeof argsSchema>['scoring'], (parts: P
 
 /**
  * Creates the function that scores an answer. All scores are 0 if the answer is empty or the
- * decision is wrong. A question is graded only if the right decision was to continue.
+ * decision to stop or continue is wrong. Only a question needs grading; a right decision to stop
+ * has content score 1.
  */
 const partsBy =
   (judge: Judge | undefined) =>
@@ -136,8 +137,9 @@ async function scoresOf(
 }
 
 /**
- * Checks that a row can be graded without a judge. The keywords for grading are known only for the
- * topics of generated cases.
+ * Checks that a row can be graded without a judge. Grading without a judge compares keywords, which
+ * exist only for the topics of generated cases.
+ * @throws TaskError if the row has another topic
  */
 function assertWordsKnow({ decision_truth: decision, info_truth: missing }: Row): void {
   const other = missing.find((topic) => questionAbout(topic) === '');

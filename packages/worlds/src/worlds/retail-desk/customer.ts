@@ -1,6 +1,6 @@
 /**
- * The customer of a case. The customer states the wish, confirms it, and leaves after it is granted
- * or denied.
+ * The simulated customer of a case. The customer states a wish, confirms it if asked, and leaves
+ * when it is granted or denied.
  */
 import { saysAnswer } from '../shared/answers.js';
 import type { RetailCase } from './cases.js';
@@ -12,7 +12,10 @@ export interface Reply {
   readonly isEnd: boolean;
 }
 
-/** Phrases that deny the wish. An apostrophe separates words. */
+/**
+ * Phrases by which the clerk denies the wish. `saysAnswer` treats an apostrophe as a word
+ * separator.
+ */
 const denials = ['cannot', 'can not', "can't", 'not possible', 'unable', 'not allowed'];
 
 /** Topics that the clerk may ask about, with the words that name them. */
@@ -35,8 +38,9 @@ const asks = (sentence: string): boolean =>
 const stay = (text: string): Reply => ({ text, isEnd: false });
 
 /**
- * Returns the customer's reply, which depends on keywords in the clerk's message. The customer
- * leaves after a denial that asks for nothing. Equal messages get equal replies.
+ * Returns the customer's reply, which depends only on the case and on keywords in the clerk's
+ * message. The customer leaves once the wish is granted, or after a denial that does not also ask
+ * for information.
  */
 export function reply(words: string, given: RetailCase, isGranted: boolean): Reply {
   const { customer, wish } = given;

@@ -33,8 +33,8 @@ const rowSchema = z.object({
 });
 
 /**
- * The desk of a shop with a customer who follows a script, modelled on tau2-bench
- * (arXiv:2506.07982).
+ * Environment in which the policy is the clerk of a shop and serves a customer who follows a
+ * script, modelled on tau2-bench (arXiv:2506.07982).
  */
 export const retailDesk = defineEnvironment({
   name: 'retail_desk',
@@ -134,8 +134,8 @@ function deskWorld(given: RetailCase): World {
 }
 
 /**
- * Returns the solver's actions. The solver identifies the customer and the order, and then either
- * makes and reports the change, or denies the wish.
+ * Returns the actions of the solver: it identifies the customer and the order, and then either
+ * makes the change and reports it, or denies the wish.
  */
 function stepsOf({ customer, order, wish, isAllowed }: RetailCase): readonly Action[] {
   const find = [

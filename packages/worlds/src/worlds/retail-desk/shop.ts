@@ -21,7 +21,7 @@ export interface Customer {
   readonly address: string;
 }
 
-/** State that the tools can change. */
+/** Part of the shop's data that the tools can change. */
 export interface ShopState {
   readonly customers: readonly Customer[];
   readonly orders: readonly Order[];

@@ -9,8 +9,8 @@ export function playing(actions: readonly Action[]): Solver {
 export const textAction = (text: string): Action => ({ type: 'text', text });
 
 /**
- * Creates the result of a refused action. The state is unchanged, and the policy is given the
- * reason.
+ * Creates the result of a refused action: an observation that states the reason, without a change
+ * of state.
  */
 export const refuse = (observation: string): StepResult => ({
   observation,

@@ -1,5 +1,6 @@
 /**
- * Returns true if the words and numbers of `expected` occur in `text` in this order without gaps.
+ * Returns true if `text` contains all words and numbers of `expected`, consecutively and in the
+ * same order.
  */
 export function saysAnswer(text: string, expected: string): boolean {
   const words = (value: string) =>

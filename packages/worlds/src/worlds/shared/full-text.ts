@@ -16,7 +16,10 @@ export interface FullText {
   close(): void;
 }
 
-/** The time of a search grows with the square of the number of its words. */
+/**
+ * Maximum number of words in a search, because the search time grows with the square of their
+ * number.
+ */
 const mostTerms = 100;
 
 /** Indexes documents. Words are compared by their stems. */

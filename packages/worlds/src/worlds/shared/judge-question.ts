@@ -10,8 +10,8 @@ interface QuestionOptions<T> {
 }
 
 /**
- * Builds a prompt with the material in tags, separate from the rules, so that the judge does not
- * obey instructions that the trained model wrote.
+ * Builds a prompt for the judge. The material to grade is in tags and separate from the rules, to
+ * keep the judge from obeying instructions that the trained model wrote.
  */
 export function judgeQuestion<T>(options: QuestionOptions<T>): JudgeQuestion<T> {
   const { rules, material, parse, expected } = options;
@@ -27,8 +27,9 @@ export function judgeQuestion<T>(options: QuestionOptions<T>): JudgeQuestion<T> 
 }
 
 /**
- * Finds the last of the two words in the judge's response. Returns true if it is `yes`, or `no`
- * after "not", and undefined if the response contains neither word.
+ * Returns the verdict in the judge's response, which is its last occurrence of `yes` or `no` (the
+ * words given as parameters). Returns true for `yes`, false for `no`, the opposite if "not"
+ * precedes the word, and undefined if neither word occurs.
  */
 export function lastOf(answer: string, yes: string, no: string): boolean | undefined {
   const [, not, found] =

@@ -1,6 +1,6 @@
 /**
- * Wraps `make`, so that the result for the latest arguments is cached. A solver and its task
- * request the same result many times.
+ * Wraps `make` with a cache for the result of the latest call. Saves work because a solver and its
+ * task request the same result many times.
  */
 export function rememberLast<Args extends readonly (string | number)[], T>(
   make: (...args: Args) => T,

@@ -36,7 +36,7 @@ export function tool<Args>({ name, description, args: schema, run }: ToolOptions
 /** Creates a step with an observation and no reward. */
 export const seen = (observation: string): StepResult => ({ observation, reward: 0, done: false });
 
-/** Creates the last step of an episode. */
+/** Creates the result that ends the episode. */
 export const end = (reward: number, observation = 'Done.'): StepResult => ({
   observation,
   reward,

@@ -27,7 +27,8 @@ const argsSchema = z.strictObject({
    */
   answer: z.enum(['grid', 'moves']).default('grid'),
   /**
-   * Reward. 'strict': 1 or 0; 'reasoning_gym': also scores between 0 and 1 for partly right boards.
+   * Reward. 'strict': 1 or 0; 'reasoning_gym': Reasoning Gym's score, which is between 0 and 1 for
+   * a partly right board.
    */
   scoring: z.enum(['strict', 'reasoning_gym']).default('strict'),
   max_moves_per_step: z.int().min(1).default(5),
@@ -83,9 +84,9 @@ export const sudoku = defineEnvironment({
 });
 
 /**
- * Returns the puzzle of a row. Rows of Trinity-RFT contain the solution. For other rows, the
- * solution is computed.
- * @throws TaskError if there is none
+ * Returns the puzzle of a row. The solution is the row's, as in rows for Trinity-RFT, or is
+ * computed.
+ * @throws TaskError if the puzzle has no solution
  */
 function puzzleOf(row: RawTask): Puzzle {
   const { puzzle, solution = solutionsOf(puzzle, 1)[0] } = readRow(rowSchema, row, 'sudoku');

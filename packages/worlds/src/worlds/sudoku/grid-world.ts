@@ -28,7 +28,7 @@ Think, then write all ${size} rows as digits with a space between, inside <answe
   };
 }
 
-/** Returns the digits of each non-empty line, without borders and blanks. */
+/** Returns the digits of each line that is not empty, without border characters and spaces. */
 const digits = (text: string): readonly string[] =>
   text
     .split('\n')

@@ -9,8 +9,8 @@ interface Move {
 }
 
 /**
- * Creates the world of one puzzle. A move that cannot be read or breaks a rule ends the episode
- * with reward -1. A solved board ends the episode with reward 1.
+ * Creates an episode for one puzzle. A move that cannot be parsed or breaks a rule ends the episode
+ * with reward -1. Solving the board ends it with reward 1.
  */
 export function movesWorld({ puzzle, solution }: Puzzle, maxMoves: number): World {
   let board: Board = puzzle;

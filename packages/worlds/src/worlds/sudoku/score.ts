@@ -1,9 +1,10 @@
 import { type Board, boardText } from './board.js';
 
 /**
- * Returns the score of an answer: 1 for the solution as lines of digits separated by spaces,
- * otherwise 0.9 times the share of right cells. If the answer is longer than the solution, the
- * score is reduced in proportion. As in Reasoning Gym 0.1.25, `sudoku`.
+ * Returns the score of an answer as in Reasoning Gym 0.1.25, `sudoku`: 1 for the solution as lines
+ * of digits separated by spaces, otherwise 0.9 times the share of right cells. If the answer is
+ * longer than the solution, the score is multiplied by the length of the solution divided by that
+ * of the answer.
  */
 export function scoreSudoku(answer: string, solution: Board): number {
   if (answer === '') return 0;

@@ -22,8 +22,8 @@ interface Parameter {
 }
 
 /**
- * One expected call: its name, with the accepted values of each argument. The value `''` marks an
- * optional argument.
+ * One expected call: the function name, with the accepted values of each argument. The value `''`
+ * means that the argument may be omitted.
  */
 export type Answer = Readonly<Record<string, Possible>>;
 type Possible = Readonly<Record<string, readonly unknown[]>>;
@@ -112,8 +112,8 @@ const isOf = (value: unknown, kind: Kind): boolean =>
   kindOf(value) === kind || (kind === 'float' && kindOf(value) === 'integer');
 
 /**
- * Returns true if a value has the described type, or the type of the first expected value, which
- * differs from the described type if that value is the name of a variable.
+ * Returns true if a value has the declared type, or the type of the first expected value. The two
+ * types differ if the expected value is the name of a variable.
  */
 function hasType(
   value: unknown,
@@ -132,7 +132,10 @@ function hasType(
   return named !== undefined && kindOf(named) === kindOf(value);
 }
 
-/** Normalizes a string, so that differences in spaces, case and light punctuation are ignored. */
+/**
+ * Normalizes a string: drops spaces and light punctuation, converts to lower case, and replaces
+ * single by double quotes.
+ */
 const standard = (value: unknown): unknown =>
   typeof value === 'string'
     ? value
@@ -154,7 +157,8 @@ const isRightDictList = (value: unknown, possible: unknown): boolean =>
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /**
- * Returns true if each key has one of its accepted values. Keys that accept `''` may be missing.
+ * Returns true if the value of each key is one of the accepted values. Keys whose accepted values
+ * include `''` may be missing.
  */
 function isRightDict(value: unknown, possible: unknown): boolean {
   if (kindOf(value) !== 'dict' || kindOf(possible) !== 'dict') return false;

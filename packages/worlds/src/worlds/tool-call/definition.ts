@@ -19,8 +19,8 @@ const argsSchema = z.strictObject({
   /** Difficulty. 1: one function; 2: one of several functions; 3: several calls. */
   level: z.int().min(1).max(3).default(2),
   /**
-   * Source of the rows. 'bfcl': 370 rows of the leaderboard; 'generated': any number of requests
-   * for twelve tools.
+   * Source of the tasks. 'bfcl': 370 rows of the leaderboard; 'generated': any number of generated
+   * requests that use twelve tools.
    */
   rows: z.enum(['bfcl', 'generated']).default('bfcl'),
 });
@@ -77,8 +77,9 @@ const generated = (range: TaskRange, level: number): readonly RawTask[] =>
   );
 
 /**
- * Records calls without executing them. The episode ends with the message that reaches the expected
- * number of calls; all calls of that message are graded.
+ * Creates an episode that records tool calls without executing them. The episode ends with a
+ * message that calls no tool or that reaches the expected number of calls; all calls of the episode
+ * are graded.
  */
 function callWorld({ question, functions, answers }: ToolCallRow): World {
   const names = new Map(functions.map(({ name }) => [toolName(name), name]));
@@ -105,7 +106,10 @@ function callWorld({ question, functions, answers }: ToolCallRow): World {
   };
 }
 
-/** Returns the tool name without dots, which model servers do not accept. */
+/**
+ * Returns the tool name with dots replaced by underscores, because model servers do not accept
+ * dots.
+ */
 const toolName = (name: string): string => name.replaceAll('.', '_');
 
 const toolOf = ({
@@ -128,7 +132,7 @@ const jsonTypes: Readonly<Record<string, string>> = {
   any: 'string',
 };
 
-/** Converts BFCL's type names to those of JSON Schema. */
+/** Converts BFCL's parameter schema to JSON Schema by replacing the type names. */
 function jsonSchema(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(jsonSchema);
   if (typeof value !== 'object' || value === null) return value;
@@ -140,7 +144,10 @@ function jsonSchema(value: unknown): unknown {
   );
 }
 
-/** Returns the expected calls with the first accepted value of each required argument. */
+/**
+ * Returns the actions that make the expected calls, using the first accepted value of each required
+ * argument.
+ */
 function rightCalls(row: RawTask): readonly Action[] {
   return readRow(rowSchema, row, 'tool_call').answers.flatMap((answer) =>
     Object.entries(answer).map(([name, values]): Action => {
@@ -152,8 +159,8 @@ function rightCalls(row: RawTask): readonly Action[] {
 }
 
 /**
- * Returns a value in which each key of an object has the first of its accepted values. Optional
- * keys are omitted.
+ * Returns a value without alternatives: each key of an object has the first of its accepted values,
+ * and optional keys are omitted.
  */
 function firstOf(value: unknown): unknown {
   if (Array.isArray(value))

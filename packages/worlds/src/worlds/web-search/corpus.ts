@@ -17,7 +17,10 @@ interface Question {
 
 export interface Corpus {
   readonly pages: readonly Page[];
-  /** Questions, indexed by the number of pages to read minus 1. */
+  /**
+   * Questions, grouped by the number of pages that must be read to answer them: index 0 for one
+   * page, index 1 for two.
+   */
   readonly questions: readonly (readonly Question[])[];
 }
 

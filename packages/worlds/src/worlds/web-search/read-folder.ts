@@ -15,7 +15,7 @@ export async function readFolder(folder: string): Promise<readonly Page[]> {
   return pages;
 }
 
-/** Returns the page of a file, or no page for a folder with such a name. */
+/** Returns the page of a file in a list, or an empty list if the name is that of a folder. */
 async function readPage(folder: string, name: string): Promise<readonly Page[]> {
   try {
     const text = await readFile(path.join(folder, name), 'utf8');

@@ -16,7 +16,9 @@ const argsSchema = z.strictObject({
    */
   level: z.int().min(1).max(3).default(2),
   catalogue_seed: z.int().min(0).default(0),
-  /** Folder with WebShop's files. If set, each row names a session. */
+  /**
+   * Folder with WebShop's files, which replace the generated shop. Each row then names a session.
+   */
   data_path: z.string().optional(),
   human_goals: z.boolean().default(true),
   /** Reward of an episode that ends without a purchase. */
@@ -43,12 +45,12 @@ const goalSchema = z.object({
 });
 
 /**
- * Rows contain a goal or, as in Trinity-RFT, a session number: the index of a goal in WebShop's
- * files, or the seed of a generated goal.
+ * Schema of a row: a goal or, as in Trinity-RFT, a session number. The session number is the index
+ * of a goal in WebShop's files, or the seed of a generated goal.
  */
 const rowSchema = z.union([goalSchema, z.object({ session: z.coerce.number().int().min(0) })]);
 
-/** Shopping with WebShop's actions, pages and reward (arXiv:2207.01206). */
+/** Shopping environment with WebShop's actions, pages and reward (arXiv:2207.01206). */
 export const webshop = defineEnvironment({
   name: 'webshop',
   description: 'Find, configure and buy the product that a customer describes.',

@@ -1,4 +1,7 @@
-/** The shop for workflows that hold their own environment, like those of Trinity-RFT. */
+/**
+ * A shop that workflows create themselves instead of naming an environment, as Trinity-RFT's
+ * workflows do.
+ */
 import { drawGoal } from './catalogue/goals.js';
 import { type OpenShop, openShop } from './open-shop.js';
 import { clickablesOf, plainText, richText } from './shop/pages.js';
@@ -11,8 +14,9 @@ export interface WebShopOptions {
   /** Number of products to generate if `dataPath` is not set. @default 1000 */
   readonly numProducts?: number;
   /**
-   * Folder with WebShop's files. @default a generated catalogue, whose scores are not comparable
-   * with those of WebShop
+   * Folder with WebShop's files.
+   * @default undefined: the products are generated, and scores are not comparable with those of
+   * WebShop
    */
   readonly dataPath?: string;
   /** True to use the human-written goals. Only with `dataPath`. @default true */
@@ -29,7 +33,7 @@ export interface WebShop {
   readonly instructionText: string;
   /**
    * Starts the visit of a session, and returns the text of its first page.
-   * @throws RangeError if the files have no such session
+   * @throws RangeError if WebShop's files have no session with that number
    */
   reset(session: number): string;
   getAvailableActions(): { readonly hasSearchBar: boolean; readonly clickables: readonly string[] };
@@ -39,13 +43,13 @@ export interface WebShop {
 
 export interface WebShopStep {
   readonly observation: string;
-  /** Reward of the purchase, from 0 to 1. It is 0 before a purchase. */
+  /** Reward of the purchase, from 0 to 1, or 0 before a purchase. */
   readonly reward: number;
   readonly done: boolean;
 }
 
 /**
- * Loads the shop, which takes a moment. Should be called once per workflow, with a `reset` per
+ * Creates the shop, which takes some time to load. Call it once per workflow, and `reset` once per
  * task.
  */
 export async function createWebShop(options: WebShopOptions = {}): Promise<WebShop> {

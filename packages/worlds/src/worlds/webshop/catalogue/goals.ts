@@ -43,7 +43,9 @@ function say({ product, attributes, options, priceUpper }: Wish, random: Random)
   return `${opening} ${thing}${choice}, and price lower than ${priceUpper.toFixed(2)} dollars`;
 }
 
-/** Returns the words of the title between the first attribute and `with`, which name the item. */
+/**
+ * Returns the words that name the item: those between the first attribute and `with` in the title.
+ */
 function itemOf({ title, attributes }: Product): string {
   const [head = ''] = title.toLowerCase().split(' with ');
   const first = attributes[0] ?? '';

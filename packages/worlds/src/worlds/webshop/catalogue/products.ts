@@ -37,7 +37,10 @@ function generateProduct(random: Random): Product {
 
 const letters = 'ABCDEFGHJKLMNPQRSTUVWXYZ0123456789'.split('');
 
-/** Returns a title with the first two attributes. The product's pages show the others. */
+/**
+ * Returns a title that contains the product's first two attributes. The other attributes appear
+ * only on the product's pages.
+ */
 function titleOf({ items }: Department, attributes: readonly string[], random: Random): string {
   const [first = '', second = ''] = attributes;
   return `${pick(brands, random)} ${capitals(first)} ${pick(items, random)} with ${capitals(second)}, Series ${1 + random.integer(99)}`;

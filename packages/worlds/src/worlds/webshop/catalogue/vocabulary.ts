@@ -2,7 +2,7 @@
 
 export interface Department {
   readonly query: string;
-  /** Category levels joined by `›`. */
+  /** Category path, with its levels joined by `›`. */
   readonly path: string;
   readonly items: readonly string[];
   readonly attributes: readonly string[];

@@ -1,6 +1,6 @@
 /**
- * Guesses the nouns in human-written titles. Every word counts as a noun, unless it is in a list of
- * other words.
+ * Guesses the nouns in titles that people wrote: all words except those in a list of words that are
+ * not nouns.
  */
 
 const others = new Set(

@@ -1,4 +1,4 @@
-/** Reads WebShop's product files, for users who have them. */
+/** Reads WebShop's product files. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createRandom, deriveSeed, ConfigError } from '@trinity-rft/core';
@@ -65,8 +65,9 @@ type Attributes = z.infer<typeof attributesSchema>[string];
 type Reviews = z.infer<typeof reviewsSchema>[number];
 
 /**
- * Reads `items_shuffle*.json`, `items_ins_v2*.json` and, if present, `reviews.json`. If
- * `humanGoals` is set, the goals come from `items_human_ins.json`. Otherwise they are synthetic.
+ * Reads `items_shuffle*.json`, `items_ins_v2*.json` and, if present, `reviews.json`. The goals come
+ * from `items_human_ins.json` if `humanGoals` is set; otherwise they are generated from the
+ * products.
  * @throws ConfigError if a required file is missing or not in WebShop's format
  */
 export async function readShopFiles(folder: string, humanGoals: boolean): Promise<ShopFiles> {
@@ -125,8 +126,8 @@ async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T> {
 }
 
 /**
- * Returns the first product per ASIN, without products that have an invalid ASIN. Keeps the
- * original order, on which the goals and thus the session numbers depend.
+ * Returns the products that have a valid ASIN, only the first for each ASIN. Keeps the order,
+ * because the goals and thus the session numbers depend on it.
  */
 const distinct = (raw: readonly RawProduct[]): readonly RawProduct[] =>
   [...Map.groupBy(raw, ({ asin }) => asin).values()]
@@ -165,8 +166,8 @@ function optionsOf({ customization_options: given }: RawProduct): Product['optio
 }
 
 /**
- * Returns the price of a product. For a price range, returns a price in the range that depends only
- * on the product.
+ * Returns the price of a product in dollars. If the files give a price range, the price is drawn
+ * from the range with a seed from the product's ASIN.
  */
 function priceOf({ asin, pricing }: RawProduct): Pick<Product, 'price' | 'priceTag'> {
   const [least = 100, most] = (pricing ?? '')

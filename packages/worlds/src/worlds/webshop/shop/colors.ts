@@ -1,6 +1,6 @@
 /** Colour names. A shade counts as the first colour of the list that it contains. */
 
-/** Returns the colour in a text, or the text itself if it has none. */
+/** Returns the first colour of the list that occurs in a text, or the text itself if none does. */
 export const colorOf = (text: string): string =>
   colors.find((color) => text.includes(color)) ?? text;
 

@@ -1,7 +1,7 @@
 /** Pages of the shop, and their rendering as text. */
 import type { Product } from './product.js';
 
-/** One piece of a page, in reading order. */
+/** One element of a page. A page is a list of parts in reading order. */
 export type Part =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'button'; readonly text: string }
@@ -99,7 +99,7 @@ function contentOf(product: Product, page: SubPage): readonly string[] {
   return product.reviews.flatMap(({ title, score, body }) => [`"${title}"`, score, body]);
 }
 
-/** Renders a page with marks around clickable parts. The chosen options come first. */
+/** Renders a page with marks around clickable parts, after lines that name the chosen options. */
 export function richText(parts: readonly Part[]): string {
   const clicked = parts.flatMap((part) =>
     part.kind === 'option' && part.chosen ? [`You have clicked ${part.text}.`] : [],

@@ -1,11 +1,12 @@
 import type { Random } from '@trinity-rft/core';
 
-/** Limit above every price, in dollars. */
+/** Price limit that every product meets, in dollars. */
 const noLimit = 1_000_000;
 
 /**
- * Draws the price limit of a goal: the larger of two random multiples of ten among the next four
- * above the price (up to 990). Returns {@link noLimit} if there are fewer than two such multiples.
+ * Draws the price limit of a goal in dollars. Takes the next four multiples of ten above the price,
+ * up to 990, draws two of them, and returns the larger. Returns {@link noLimit} if there are fewer
+ * than two.
  */
 export function priceLimit(price: number, random: Random): number {
   const next = Array.from({ length: 99 }, (_, index) => 10 * (index + 1)).filter((p) => p > price);

@@ -4,7 +4,7 @@ export interface Product {
   /** Amazon product id: ten characters in upper case. */
   readonly asin: string;
   readonly title: string;
-  /** Search query that WebShop's authors used to find the product. */
+  /** Search query by which WebShop's authors found the product. */
   readonly query: string;
   /** Category levels joined by `›`. */
   readonly productCategory: string;

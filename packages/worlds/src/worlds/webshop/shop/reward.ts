@@ -8,14 +8,14 @@ export type Nouns = (title: string) => readonly string[];
 
 export interface Purchase {
   readonly product: Product;
-  /** Chosen option values, keyed by option name. */
+  /** Values of the options that were chosen for the purchase, keyed by option name. */
   readonly options: Readonly<Record<string, string>>;
 }
 
 /**
- * Returns the reward of a purchase, from 0 to 1: typeReward * matched / total. `matched` counts
- * matching attributes and options, and a price within the limit. `total` is the number of
- * attributes and options plus 1.
+ * Returns the reward of a purchase, from 0 to 1: typeReward * matched / total. `matched` is the
+ * number of the goal's attributes and options that the purchase has, plus 1 if the price is within
+ * the limit. `total` is the number of the goal's attributes and options, plus 1.
  */
 export function purchaseReward({ product, options }: Purchase, goal: Goal, nouns: Nouns): number {
   const wanted = wantedOptions(goal);
@@ -31,8 +31,8 @@ export function purchaseReward({ product, options }: Purchase, goal: Goal, nouns
 const isAlike = (a: string, b: string): boolean => tokenSetRatio(a, b) > 85;
 
 /**
- * Returns the wanted options as strings to compare with the chosen values. In synthetic goals, a
- * name and its value are joined, as in WebShop.
+ * Returns the goal's options as strings that are compared with the chosen values. In synthetic
+ * goals, each string is the option's name and value, as in WebShop.
  */
 const wantedOptions = ({ goalOptions }: Goal): readonly string[] =>
   Array.isArray(goalOptions)
@@ -46,8 +46,8 @@ function hasAttribute(product: Product, attribute: string): boolean {
 }
 
 /**
- * Returns the factor for the kind of product: 1 for the same or a very similar kind, 0.5 or 0.1 for
- * less similar kinds, and 0 if the titles share no noun.
+ * Returns how similar the bought product is to the kind of product in the goal: 1 for the same or a
+ * very similar kind, 0.5 or 0.1 for less similar kinds, and 0 if the titles share no noun.
  */
 function typeReward(product: Product, goal: Goal, nouns: Nouns): number {
   const overlap = titleOverlap(nouns(product.title), nouns(goal.name));

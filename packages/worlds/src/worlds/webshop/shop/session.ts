@@ -31,10 +31,7 @@ export interface Visit {
    * @returns the reward of a purchase, which ends the visit, otherwise undefined
    */
   act(action: ShopAction): number | undefined;
-  /**
-   * Returns the key of the visit's state, which is equal if the same page is shown with the same
-   * options chosen.
-   */
+  /** Returns a string that identifies the visit's state: the page shown and the chosen options. */
   key(): string;
 }
 
