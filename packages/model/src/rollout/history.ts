@@ -46,6 +46,8 @@ export interface History {
    * @throws WorkflowError if recording is off
    */
   extract(clear: boolean): readonly Experience[];
+  /** Returns the experiences that were extracted with `clear`, in the order of the extractions. */
+  extracted(): readonly Experience[];
 }
 
 /**
@@ -57,6 +59,7 @@ export interface History {
 export function createHistory(enabled: boolean): History {
   let recorded: RecordedChoice[] = [];
   let cleared = 0;
+  const extracted: Experience[] = [];
   /** Delivery states of the calls that were not extracted with `clear`, keyed by call index. */
   const deliveries = new Map<number, 'unknown' | 'delivered' | 'undelivered'>();
   const isUndelivered = ({ callIndex }: RecordedChoice): boolean =>
@@ -93,9 +96,11 @@ export function createHistory(enabled: boolean): History {
         recorded = recorded.filter(isUndelivered);
         for (const callIndex of steps.keys()) deliveries.delete(callIndex);
         cleared += steps.size;
+        extracted.push(...experiences);
       }
       return experiences;
     },
+    extracted: () => [...extracted],
   };
 }
 
