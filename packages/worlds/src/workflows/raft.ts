@@ -24,12 +24,12 @@ const upTo = (end: string): string => `(?:(?!<experience>|${end})[\\s\\S])*${end
 /**
  * Pattern of a response. Its parts are experience with similar tasks, a thought about the next
  * step, and the action. Each part has only one possible end, so that a response that repeats a part
- * takes time proportional to its length.
+ * is searched in little time. The thought may mention the tags that the prompt names.
  */
 export const threeTags = [
   `<experience>\\s*\\S${upTo('</experience>')}`,
   upTo('<think>'),
-  `\\s*\\S${upTo('</think>')}`,
+  '\\s*\\S(?:(?!</think>)[\\s\\S])*</think>',
   upTo('<action>'),
   '((?:(?!<experience>|</action>)[\\s\\S])*)</action>',
 ].join('');
