@@ -115,7 +115,7 @@ describe('built-in operators', () => {
     );
     const grades = defineTaskOperator({
       name: 'grades',
-      args: { judge: stringArg('', 'The model.') },
+      args: { judge: stringArg('The model.') },
       auxiliaryModel: 'judge',
       create: () => async (_task, context) => ({ set: { levl: await context.ask([]) } }),
     });

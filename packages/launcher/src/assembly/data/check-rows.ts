@@ -100,13 +100,17 @@ const keysInYaml = {
   rewardFn: ['default_reward_fn_type'],
 } as const;
 
-/** Returns a warning for each setting that has no effect on the workflow. */
+/**
+ * Returns a warning for each setting of the task set that has no effect on its workflow. Returns
+ * none if rows may name other workflows.
+ */
 function unreadSettings(
-  { workflow = '', format, rewardFn, workflowArgs }: TasksetConfig,
+  { workflow = '', format, rewardFn, namesRewardFn, workflowArgs }: TasksetConfig,
   { workflows }: TaskParts,
 ): readonly RowProblem[] {
+  if (format.workflowKey !== undefined) return [];
   const { unread = [], ofDefaultReward = [] } = workflows.find(workflow)?.needs ?? {};
-  const given = { ...format, rewardFn };
+  const given = { ...format, rewardFn: namesRewardFn ? rewardFn : undefined };
   const replaced = ofDefaultReward.filter((arg) => rewardFn !== undefined && arg in workflowArgs);
   return [
     ...unread
