@@ -7,7 +7,7 @@ import {
   CancelledError,
   TaskError,
 } from '@trinity-rft/core';
-import { fieldOf } from '@trinity-rft/core/internal';
+import { fieldOf, hasValue } from '@trinity-rft/core/internal';
 import { copyOf, returnedBy, type Returned } from '@trinity-rft/core/support';
 import type {
   AskOptions,
@@ -15,7 +15,6 @@ import type {
   TaskOperatorDefinition,
   TaskVerdict,
 } from './definition/operator.js';
-import { hasValue } from './operators/texts.js';
 import { byPriority, type PriorityWeights } from './priority.js';
 
 export interface PipelineStep {

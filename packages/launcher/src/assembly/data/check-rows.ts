@@ -1,7 +1,7 @@
 /** Checks that the rows of a task set have the columns that its configuration names. */
 import type { TasksetConfig } from '@trinity-rft/config';
 import { describeError, type RawTask, type Task } from '@trinity-rft/core';
-import { fieldOf } from '@trinity-rft/core/internal';
+import { fieldOf, hasValue } from '@trinity-rft/core/internal';
 import { redactText } from '@trinity-rft/core/support';
 import { toTask } from '@trinity-rft/explorer';
 import type { TaskParts } from '../../context/stage-context.js';
@@ -89,9 +89,6 @@ function misfit(task: Task, { workflows, rewardFns }: TaskParts): readonly strin
     return [describeError(error)];
   }
 }
-
-const hasValue = (value: unknown): boolean =>
-  value !== undefined && value !== null && !(typeof value === 'string' && value.trim() === '');
 
 const keysInYaml = {
   systemPrompt: ['format', 'system_prompt'],
