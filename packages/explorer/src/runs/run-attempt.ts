@@ -51,8 +51,8 @@ export interface RunSettings {
   /**
    * Reward for a training rollout whose agent failed after it had called the model: the agent
    * threw, exceeded the prompt length, or spent its time on its own calls. Such a rollout is not
-   * retried. The reward also goes to calls that the workflow has extracted from the history, even if
-   * it meant to leave them out. Failures for which the agent is not responsible, such as engine
+   * retried. The reward also goes to calls that the workflow has extracted from the history, even
+   * if it meant to leave them out. Failures for which the agent is not responsible, such as engine
    * faults, tools and services that do not respond, and failing reward functions, get no reward.
    * Neither do groups of rollouts that a workflow with `canRepeat` executes together.
    * @default undefined: failed rollouts yield no experiences

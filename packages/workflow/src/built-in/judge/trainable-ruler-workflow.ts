@@ -38,8 +38,8 @@ const warned = new WeakSet<Logger>();
  * scores the answers, and the model learns to judge: as many verdicts as answers are sampled, and
  * trained on as a separate group, whose task id ends in `-ruler`. The reward of a verdict is 1 -
  * mean(|score - gold|), or 0 for an invalid list. Gold is the score by the reward function, cut off
- * to [0, 1]; that of `math_reward` is scaled first. For the other tasks, the model gives one verdict,
- * whose scores are the rewards of the answers.
+ * to [0, 1]; that of `math_reward` is scaled first. For the other tasks, the model gives one
+ * verdict, whose scores are the rewards of the answers.
  */
 export class MathTrainableRulerWorkflow extends SimpleWorkflow {
   override async run(): Promise<readonly Experience[]> {
