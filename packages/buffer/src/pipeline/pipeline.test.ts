@@ -209,7 +209,7 @@ describe('runTaskPipeline', () => {
       ask: () => (calls++, Promise.reject(failing)),
     });
     await expect(hopeless).rejects.toThrow(
-      '8 consecutive calls of its model failed, for the rows 0, 1, 2, 3, 4, 5, 6, 7. The last one: overloaded. If the model cannot answer these rows, lower num_process, raise explorer.max_timeout, or leave the rows out.',
+      '8 consecutive calls of its model failed, for rows 0, 1, 2, 3, 4, 5, 6, 7. The last one: overloaded. If the model cannot answer these rows, lower num_process, raise explorer.max_timeout, or leave the rows out.',
     );
     expect(calls).toBeLessThan(12);
   });

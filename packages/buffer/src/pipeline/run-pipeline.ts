@@ -310,14 +310,16 @@ function modelFails(
   answers: number,
   cause: ModelError,
 ): TaskError {
-  const named = rows.slice(0, mostRows).join(', ');
+  const isOne = rows.length === 1;
+  const calls = isOne ? '1 call' : `${rows.length} consecutive calls`;
+  const named = `${isOne ? 'row' : 'rows'} ${rows.slice(0, mostRows).join(', ')}`;
   const others = rows.length > mostRows ? ` and ${rows.length - mostRows} others` : '';
   const kept =
     answers === 0
       ? ''
       : ` ${answers} answers are kept: when the model answers again, start the run again.`;
   return new TaskError(
-    `Task operator "${operator}": ${rows.length} consecutive calls of its model failed, for the rows ${named}${others}. The last one: ${cause.message}${kept} If the model cannot answer these rows, lower num_process, raise explorer.max_timeout, or leave the rows out.`,
+    `Task operator "${operator}": ${calls} of its model failed, for ${named}${others}. The last one: ${cause.message}${kept} If the model cannot answer these rows, lower num_process, raise explorer.max_timeout, or leave the rows out.`,
     { code: 'TASK_MODEL', cause },
   );
 }
