@@ -199,6 +199,34 @@ describe('an agent of which every fourth run', () => {
   );
 
   it(
+    'extracts its calls and then throws gets the failure reward for them',
+    { timeout: 240_000 },
+    async () => {
+      const name = 'extracted';
+      const extracting = failing(({ context }) => {
+        context.model.extractExperiencesFromHistory();
+        throw new RangeError('no such tool');
+      });
+      const config = workspace.config(`${name}.yaml`, using('failing'), {
+        name,
+        buffer: { total_steps: 2 },
+        explorer: { failure_reward: -1 },
+      });
+      const { error } = await runHere(workspace, config, { workflows: [extracting] });
+      expect(error).toBeUndefined();
+      expect(
+        explorerLines(name).map(({ metrics }) => [
+          metrics['rollout/runs/ok'],
+          metrics['rollout/runs/failure_rewarded'],
+        ]),
+      ).toEqual([
+        [16, 4],
+        [16, 4],
+      ]);
+    },
+  );
+
+  it(
     'leaves promises and timers that fail later behind is reported, and the run goes on',
     { timeout: 240_000 },
     async () => {

@@ -226,7 +226,7 @@ describe('a task pipeline', () => {
     const { error } = await start('fails', {
       data_processor: { task_pipeline: { ...pipeline, inputs: ['fours.jsonl'] } },
     });
-    expect(error?.message).toContain('all of the first 1 calls of its model failed');
+    expect(error?.message).toContain('1 call of its model failed, for row 0. The last one: ');
     rmSync(job('fails'), { recursive: true });
   });
 });

@@ -310,6 +310,18 @@ describe('aliases and other spellings', () => {
     expect(stageOf(cwd, text).buffer.explorerInput.evalTasksets[0]?.name).toBe('lake');
   });
 
+  it('knows which task sets name a reward function themselves', () => {
+    const text = yaml({
+      buffer:
+        'buffer:\n  explorer_input:\n    default_workflow_type: w\n    default_reward_fn_type: r\n    taskset: {path: ./tasks.jsonl, default_reward_fn_type: r}\n    eval_tasksets: [{path: ./tasks.jsonl}]',
+    });
+    const { tasksets, evalTasksets } = stageOf(cwd, text).buffer.explorerInput;
+    expect([...tasksets, ...evalTasksets]).toMatchObject([
+      { rewardFn: 'r', namesRewardFn: true },
+      { rewardFn: 'r', namesRewardFn: false },
+    ]);
+  });
+
   it('follows anchors and merge keys', () => {
     const text = yaml({
       buffer:

@@ -9,10 +9,9 @@ export const isHttpUrl = (text: string): boolean =>
  * @param keyPlace name of the setting for the server's API key, which an address must not contain
  */
 export function addressProblem(address: string, keyPlace: string): string | undefined {
-  const url = URL.parse(address);
-  const isHttp = url !== null && /^https?:$/.test(url.protocol);
-  if (isHttp && url.username + url.password + url.search + url.hash === '') return undefined;
-  return isHttp || /[@?#]/.test(address)
+  const url = isHttpUrl(address) ? new URL(address) : undefined;
+  if (url && url.username + url.password + url.search + url.hash === '') return undefined;
+  return url || /[@?#]/.test(address)
     ? `contains a user, a password, a query or a fragment. Move the key to ${keyPlace}.`
     : `got "${address}". Expected an address such as http://127.0.0.1:8000.`;
 }

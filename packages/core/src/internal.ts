@@ -12,5 +12,5 @@ export { assertAligned } from './experience.js';
 export { populationStd, prefixMetrics, sampleStd } from './metrics.js';
 export type { FinishReason, ScoreOptions, Vocabulary } from './model.js';
 export { readExperience } from './returned-experience.js';
-export { type FormatArgs, type RolloutArgs, fieldOf } from './task.js';
+export { type FormatArgs, type RolloutArgs, fieldOf, hasValue } from './task.js';
 export { type ExperienceShape, mergeCalls } from './trajectory.js';

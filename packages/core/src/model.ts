@@ -146,7 +146,8 @@ export interface RolloutModel<Client = unknown> {
   openaiClient(): Client;
   /**
    * Returns one experience per recorded choice, in the order of the calls. `eid.step` is the number
-   * of the call.
+   * of the call. Extracted calls are trained on only if the workflow returns them, or if it fails
+   * and the training run has a failure reward.
    * @param options.clear true to empty the history. @default true
    */
   extractExperiencesFromHistory(options?: { readonly clear?: boolean }): readonly Experience[];

@@ -105,6 +105,10 @@ export function fieldOf(row: RawTask, key: string): unknown {
   return value;
 }
 
+/** Returns true unless the value of a column is missing or blank. */
+export const hasValue = (value: unknown): boolean =>
+  value !== undefined && value !== null && !(typeof value === 'string' && value.trim() === '');
+
 const isNested = (value: unknown): value is RawTask => typeof value === 'object' && value !== null;
 
 function textOf(value: unknown): string | undefined {

@@ -81,6 +81,8 @@ export interface RecordingModel extends RolloutModel<RolloutClient> {
   readonly handler: (request: Request, body?: RequestBody) => Promise<Response>;
   /** The same as {@link handler}, but without a Response object, for `EndpointServer.mount`. */
   readonly answer: AnswerHandler;
+  /** Returns the experiences that were extracted from the history and cleared there. */
+  extracted(): readonly Experience[];
   /** URL and settings of the handler, for agents of any framework. */
   endpoint(): AgentEndpoint;
   /**

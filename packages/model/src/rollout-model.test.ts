@@ -233,6 +233,7 @@ describe('the history', () => {
     expect(model.extractExperiencesFromHistory()).toEqual([]);
     await model.chat(hi);
     expect(model.extractExperiencesFromHistory().map(({ eid }) => eid.step)).toEqual([1]);
+    expect(model.extracted().map(({ eid }) => eid.step)).toEqual([0, 1]);
   });
 
   it('orders calls by when they began, whatever finishes first', async () => {

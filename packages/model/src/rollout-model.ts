@@ -92,6 +92,7 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
     openaiClient: () => (client ??= createClient(endpoint())),
     endpoint,
     extractExperiencesFromHistory: ({ clear = true } = {}) => history.extract(clear),
+    extracted: () => history.extracted(),
     handler,
     answer,
     forks: () => history.forks(),

@@ -56,6 +56,13 @@ it.each([
   ['alfworld_workflow', 'household', {}, '<action>{action}</action>', 1],
   ['step_wise_alfworld_workflow', 'household', {}, '<action>{action}</action>', 1],
   ['RAFT_alfworld_workflow', 'household', {}, raftFormat, 1],
+  [
+    'RAFT_alfworld_workflow',
+    'household',
+    {},
+    raftFormat.replace('Now.', 'As I wrote under <experience>, now.'),
+    1,
+  ],
   ['RAFT_reflect_alfworld_workflow', 'household', {}, raftFormat, 1],
   ['sudoku_workflow', 'sudoku', { answer: 'moves' }, '<answer>{action}</answer>', 1],
   ['email_search_workflow', 'email_search', {}, '', 2.47],

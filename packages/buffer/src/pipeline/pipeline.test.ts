@@ -1,4 +1,4 @@
-import { ConfigError, ModelError, type RawTask } from '@trinity-rft/core';
+import { ConfigError, ModelError, stringArg, type RawTask } from '@trinity-rft/core';
 import { readArgs } from '@trinity-rft/core/support';
 import { describe, expect, it } from 'vitest';
 import { defineTaskOperator, type TaskOperatorDefinition } from './definition/operator.js';
@@ -113,6 +113,17 @@ describe('built-in operators', () => {
     await expect(run(texts('a', 'b'), steps)).rejects.toThrow(
       'Task operator "order_by" names the column "levl", under which no task has a value. The columns of the first one are text.',
     );
+    const grades = defineTaskOperator({
+      name: 'grades',
+      args: { judge: stringArg('The model.') },
+      auxiliaryModel: 'judge',
+      create: () => async (_task, context) => ({ set: { levl: await context.ask([]) } }),
+    });
+    const graded = [stepOf(grades), ...steps];
+    expect((await run(texts('a', 'b'), graded)).rows).toHaveLength(2);
+    await expect(run(texts('a', 'b'), [...steps, stepOf(grades)])).rejects.toThrow('"levl"');
+    const asked = run(texts('a', 'b'), graded, { ask: async () => '' });
+    await expect(asked).rejects.toThrow('"levl"');
     const none = [step('text_length_filter', { minLen: 9 }), ...steps];
     await expect(run(texts('a', 'b'), none)).rejects.toThrow('leaves none of 2 tasks');
   });
@@ -198,23 +209,35 @@ describe('runTaskPipeline', () => {
       ask: () => (calls++, Promise.reject(failing)),
     });
     await expect(hopeless).rejects.toThrow(
-      '8 consecutive calls of its model failed. The last one: overloaded.',
+      '8 consecutive calls of its model failed, for rows 0, 1, 2, 3, 4, 5, 6, 7. The last one: overloaded. If the model cannot answer these rows, lower num_process, raise explorer.max_timeout, or leave the rows out.',
     );
     expect(calls).toBeLessThan(12);
   });
 
   it('stops when the model no longer answers, but not for tasks that it refuses', async () => {
-    const many = texts(...Array.from({ length: 50 }, () => 4));
+    const many = texts(...Array.from({ length: 100 }, () => 4));
     const failsFrom = (first: number, error: ModelError): Promise<PipelineResult> =>
       run(many, [grade], {
+        concurrency: 1,
         ask: (question) => (question.row < first ? ask(question) : Promise.reject(error)),
       });
     await expect(failsFrom(5, failing)).rejects.toThrow(
       /8 consecutive calls .* The last one: overloaded. 5 answers are kept/,
     );
     const tooLong = new ModelError('too long', { status: 400 });
-    expect((await failsFrom(5, tooLong)).rows).toHaveLength(5);
+    expect((await failsFrom(37, tooLong)).rows).toHaveLength(37);
     await expect(failsFrom(0, tooLong)).rejects.toThrow('8 consecutive calls');
+    await expect(failsFrom(36, tooLong)).rejects.toThrow(
+      /64 consecutive calls .* rows 36, 37, .* 43 and 56 others. The last one: too long/,
+    );
+    const differing = await run(many, [grade], {
+      concurrency: 1,
+      ask: (question) =>
+        question.row === 0
+          ? ask(question)
+          : Promise.reject(new ModelError(`too long by ${question.row}`, { status: 400 })),
+    });
+    expect(differing.rows).toHaveLength(1);
   });
 
   it('names the operator and the row of an error, and what asks a model unannounced', async () => {

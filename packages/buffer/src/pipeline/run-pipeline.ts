@@ -7,7 +7,7 @@ import {
   CancelledError,
   TaskError,
 } from '@trinity-rft/core';
-import { fieldOf } from '@trinity-rft/core/internal';
+import { fieldOf, hasValue } from '@trinity-rft/core/internal';
 import { copyOf, returnedBy, type Returned } from '@trinity-rft/core/support';
 import type {
   AskOptions,
@@ -15,7 +15,6 @@ import type {
   TaskOperatorDefinition,
   TaskVerdict,
 } from './definition/operator.js';
-import { hasValue } from './operators/texts.js';
 import { byPriority, type PriorityWeights } from './priority.js';
 
 export interface PipelineStep {
@@ -90,8 +89,8 @@ interface Candidate {
 
 /**
  * Executes a task pipeline.
- * @throws TaskError if no task is left, an operator throws, no task has the column that an operator orders by, or the model no longer answers;
- * CancelledError if `signal` aborts
+ * @throws TaskError if no task is left, an operator throws, no task has the column that an operator
+ * orders by, or the model no longer answers; CancelledError if `signal` aborts
  */
 export async function runTaskPipeline(
   rows: readonly RawTask[],
@@ -127,6 +126,7 @@ async function apply(
     if (
       first !== undefined &&
       column !== undefined &&
+      !lacksAnswers(step, options) &&
       tasks.every(({ rawTask }) => !hasValue(fieldOf(rawTask, column)))
     )
       throw noColumn(definition.name, column, first);
@@ -149,6 +149,13 @@ async function apply(
   });
 }
 
+/** Returns true if an earlier operator has set no columns, because it asks a model. */
+const lacksAnswers = (step: PipelineStep, { steps, ask }: StepOptions): boolean =>
+  ask === undefined &&
+  steps
+    .slice(0, steps.indexOf(step))
+    .some(({ definition }) => definition.auxiliaryModel !== undefined);
+
 const withColumns = ({ row, rawTask }: Candidate, columns: object): Candidate => ({
   row,
   rawTask: { ...rawTask, ...columns },
@@ -165,10 +172,16 @@ const zeros = ({ adds = [] }: TaskOperatorDefinition): object =>
 const hopeless = 8;
 
 /**
- * HTTP status codes of requests that the model refuses, such as a text longer than its context. They
- * are the task's failure, unless the model has not answered any request yet.
+ * HTTP status codes of requests that the model refuses, such as a text longer than its context.
+ * They are the task's failure, unless the model has not answered any request yet.
  */
 const refused: readonly number[] = [400, 413, 422];
+
+/**
+ * Number of consecutive refusals with the same message after which the pipeline ends. Some services
+ * refuse all requests of an account without credit in this way.
+ */
+const hopelessRefusals = 64;
 
 type JudgeOptions = StepOptions & { readonly step: PipelineStep };
 
@@ -185,20 +198,25 @@ async function judgeAll(
   const { name: operator } = step.definition;
   const verdicts: TaskVerdict[] = [];
   const counts = { next: 0, done: 0, failed: 0, answers: 0 };
-  let consecutive = 0;
+  /** Rows of the failed calls since the last answer; those of refusals by their message. */
+  const failing = new Map<string, number[]>();
   const worker = async (): Promise<void> => {
     for (let i = counts.next++; i < tasks.length; i = counts.next++) {
       if (signal?.aborted) throw cancelled(signal);
-      const { verdict, answers, failure } = await judgeOne(judge, tasks[i] as Candidate, options);
+      const task = tasks[i] as Candidate;
+      const { verdict, answers, failure } = await judgeOne(judge, task, options);
       verdicts[i] = verdict;
       counts.done += 1;
       counts.answers += answers;
       if (failure) {
         counts.failed += 1;
-        if (counts.failed === counts.done || !refused.includes(failure.status)) consecutive += 1;
-        if (consecutive >= Math.min(hopeless, tasks.length))
-          throw modelFails(operator, consecutive, counts.answers, failure);
-      } else if (answers > 0) consecutive = 0;
+        const isRefusal = counts.failed < counts.done && refused.includes(failure.status);
+        const key = isRefusal ? failure.message : '';
+        const rows = [...(failing.get(key) ?? []), task.row];
+        failing.set(key, rows);
+        if (rows.length >= (isRefusal ? hopelessRefusals : Math.min(hopeless, tasks.length)))
+          throw modelFails(operator, rows, counts.answers, failure);
+      } else if (answers > 0) failing.clear();
       onProgress?.({ operator, done: counts.done, of: tasks.length, failed: counts.failed });
     }
   };
@@ -284,18 +302,25 @@ const cancelled = (signal: AbortSignal): CancelledError =>
     cause: signal.reason,
   });
 
+/** Maximum number of rows that an error names. */
+const mostRows = 8;
+
 function modelFails(
   operator: string,
-  count: number,
+  rows: readonly number[],
   answers: number,
   cause: ModelError,
 ): TaskError {
+  const isOne = rows.length === 1;
+  const calls = isOne ? '1 call' : `${rows.length} consecutive calls`;
+  const named = `${isOne ? 'row' : 'rows'} ${rows.slice(0, mostRows).join(', ')}`;
+  const others = rows.length > mostRows ? ` and ${rows.length - mostRows} others` : '';
   const kept =
     answers === 0
       ? ''
       : ` ${answers} answers are kept: when the model answers again, start the run again.`;
   return new TaskError(
-    `Task operator "${operator}": ${count} consecutive calls of its model failed. The last one: ${cause.message}${kept}`,
+    `Task operator "${operator}": ${calls} of its model failed, for ${named}${others}. The last one: ${cause.message}${kept} If the model cannot answer these rows, lower num_process, raise explorer.max_timeout, or leave the rows out.`,
     { code: 'TASK_MODEL', cause },
   );
 }

@@ -62,7 +62,9 @@ export interface FinishOptions {
    * @default no failed rollouts
    */
   readonly failed?: ReadonlyMap<number, unknown>;
-  readonly model: Pick<AgentModel, 'extractExperiencesFromHistory' | 'vocabulary'>;
+  readonly model: AgentModel;
+  /** Experiences that were cleared from the history, and count as recorded. @default none */
+  readonly extracted?: readonly Experience[];
   /** Info that is added to every experience. @default empty */
   readonly info?: Readonly<Record<string, unknown>>;
   /**
@@ -90,8 +92,8 @@ export interface FinishOptions {
  * or info of experiences are invalid
  */
 export function finishRuns(result: unknown, options: FinishOptions): readonly FinishedRun[] {
-  const { task, range, model } = options;
-  const recorded = model.extractExperiencesFromHistory();
+  const { task, range, model, extracted = [] } = options;
+  const recorded = [...extracted, ...model.extractExperiencesFromHistory()];
   const read = readResult(result, options);
   const experiences = read.experiences ?? scored(recorded, read);
   if (experiences.length === 0) throw options.bypassed?.() ?? noExperiences(task);
@@ -273,7 +275,7 @@ function checkTokens(
   task: Task,
   { tokens }: Experience,
   recorded: readonly Experience[],
-  { vocabulary }: FinishOptions['model'],
+  { vocabulary }: AgentModel,
 ): void {
   if (!vocabulary) return;
   const unknown = tokens.find((id) => id >= vocabulary.size);

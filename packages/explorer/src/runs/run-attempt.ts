@@ -51,9 +51,10 @@ export interface RunSettings {
   /**
    * Reward for a training rollout whose agent failed after it had called the model: the agent
    * threw, exceeded the prompt length, or spent its time on its own calls. Such a rollout is not
-   * retried. Failures for which the agent is not responsible, such as engine faults, tools and
-   * services that do not respond, and failing reward functions, get no reward. Neither do groups of
-   * rollouts that a workflow with `canRepeat` executes together.
+   * retried. The reward also goes to calls that the workflow has extracted from the history, even
+   * if it meant to leave them out. Failures for which the agent is not responsible, such as engine
+   * faults, tools and services that do not respond, and failing reward functions, get no reward.
+   * Neither do groups of rollouts that a workflow with `canRepeat` executes together.
    * @default undefined: failed rollouts yield no experiences
    */
   readonly failureReward?: number;
@@ -73,6 +74,12 @@ export interface AttemptModel {
   readonly auxiliaryModels: ReadonlyMap<string, AgentModel>;
   /** Info that is added to every experience of the attempt. @default empty */
   readonly info?: Readonly<Record<string, unknown>>;
+  /**
+   * Returns the experiences that the workflow has extracted from the history and cleared there. If
+   * the agent fails later, they get the failure reward too.
+   * @default undefined: only calls in the history get the failure reward
+   */
+  extracted?(): readonly Experience[];
   /** Metrics of the recorded calls (`forks/…`, `tool_calls`, …). */
   metrics(): Metrics;
   /**
@@ -181,20 +188,13 @@ async function makeAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
   const signal = AbortSignal.any([options.signal, over.signal, taskEnd]);
   const { firstRun: run, count } = range;
   const key: AttemptKey = { task, run, count, attempt: attempt.attempt, signal };
-  const { model: own, ...parts } = options.createModel(key);
-  const { model, extracted } = keepExtracted(own);
+  const model = options.createModel(key);
   const called: StartedAttempt['called'] = new Map();
   const endWatch = watchCalls();
   // Copies the task, so that an attempt cannot change the row and arguments of the next attempt.
-  const copy = { ...attempt, task: copyOf(task), called, extracted };
+  const own = { ...attempt, task: copyOf(task), called };
   const reasons = listenForReasons(options.rewardFn);
-  const started: StartedAttempt = {
-    ...copy,
-    model: { ...parts, model },
-    signal,
-    reasons,
-    start: runtime.clock.now(),
-  };
+  const started: StartedAttempt = { ...own, model, signal, reasons, start: runtime.clock.now() };
   try {
     const work = inRun(runName(attempt), called, () => runWorkflow(started, options));
     const { instance, result, failed } = await beforeDeadline(work, started, over, options);
@@ -211,25 +211,6 @@ async function makeAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
     endWatch();
     over.abort(attemptOver);
   }
-}
-
-/**
- * Returns a model that remembers the experiences that a workflow extracts as it goes, so that they
- * are not lost if its agent fails later.
- */
-function keepExtracted(model: AgentModel): Pick<StartedAttempt, 'extracted'> & {
-  readonly model: AgentModel;
-} {
-  const extracted: Experience[] = [];
-  const extract: AgentModel['extractExperiencesFromHistory'] = (options) => {
-    const experiences = model.extractExperiencesFromHistory(options);
-    if (options?.clear !== false) extracted.push(...experiences);
-    return experiences;
-  };
-  const keeping = Object.create(model, {
-    extractExperiencesFromHistory: { value: extract },
-  }) as AgentModel;
-  return { model: keeping, extracted };
 }
 
 /** Classifies what a workflow has thrown. */
@@ -260,8 +241,6 @@ function lostRun(
 
 interface StartedAttempt extends Attempt {
   readonly model: AttemptModel;
-  /** Experiences that the workflow has extracted from the history of the model. */
-  readonly extracted: readonly Experience[];
   /**
    * Errors of the rollouts of a group that failed individually, by rollout number.
    * @default no failed rollouts
@@ -319,18 +298,11 @@ function finish(
   { runtime: { clock }, rewardDeadline }: Pick<AttemptOptions, 'runtime' | 'rewardDeadline'>,
   failure?: Error,
 ): readonly SuccessfulRun[] {
-  const { task, range, failed, model, extracted, reasons, start } = started;
+  const { task, range, failed, model, reasons, start } = started;
   const { info } = model;
-  const before = failure ? [...extracted] : [];
-  const calls = {
-    vocabulary: model.model.vocabulary,
-    extractExperiencesFromHistory: () => [
-      ...before,
-      ...model.model.extractExperiencesFromHistory(),
-    ],
-  };
+  const extracted = failure && model.extracted?.();
   const bypassed = (): WorkflowError | undefined => bypassOf(started, 'returned');
-  const from = { task, range, failed, model: calls, info, reasons };
+  const from = { task, range, failed, model: model.model, extracted, info, reasons };
   const runs = finishRuns(result, { ...from, rewardDeadline, bypassed });
   const callMetrics = model.metrics();
   const seconds = (clock.now() - start) / 1000;

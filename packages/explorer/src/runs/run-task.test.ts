@@ -101,6 +101,16 @@ const failures = (outcome: TaskOutcome) =>
   outcome.runs.map((run) => (run.status === 'ok' ? 'ok' : run.kind));
 
 describe('runTask', () => {
+  it('gives a workflow a model that it can copy and change', async () => {
+    const run = ({ model }: WorkflowContext): readonly Experience[] => {
+      const copy = { ...model, modelPath: 'mine' };
+      model.extractExperiencesFromHistory = () => [];
+      return copy.extractExperiencesFromHistory();
+    };
+    const { outcome } = start(defineWorkflow({ name: 'w', run }), { records: [experience()] });
+    expect(failures(await outcome)).toEqual(['ok', 'ok', 'ok']);
+  });
+
   it('executes every run separately and stamps ids', async () => {
     const { outcome, keys } = start(
       defineWorkflow({
@@ -624,10 +634,14 @@ describe('runTask', () => {
     });
 
     it('gives it to the calls that a workflow has extracted from the history', async () => {
-      const recorded = [...records];
+      const [recorded, extracted] = [[...records], [] as Experience[]];
       const model = {
         ...fakeModel(),
-        extractExperiencesFromHistory: () => recorded.splice(0, 1),
+        extractExperiencesFromHistory: () => {
+          const taken = recorded.splice(0, 1);
+          extracted.push(...taken);
+          return taken;
+        },
       };
       class Failing extends StepWiseRewardWorkflow {
         step(stepNum: number): boolean {
@@ -643,6 +657,7 @@ describe('runTask', () => {
         settings: { failureReward: -1 },
         createModel: () => ({
           model,
+          extracted: () => [...extracted],
           auxiliaryModels: new Map(),
           metrics: () => ({}),
           longestPauseMs: () => 0,

@@ -49,6 +49,8 @@ export interface History {
    * @throws WorkflowError if recording is off
    */
   extract(clear: boolean): readonly Experience[];
+  /** Returns the experiences that were extracted with `clear`, in the order of the extractions. */
+  extracted(): readonly Experience[];
 }
 
 /**
@@ -60,7 +62,8 @@ export interface History {
 export function createHistory(enabled: boolean): History {
   let recorded: RecordedChoice[] = [];
   let cleared = 0;
-  /** Delivery state of each call that is still in the history, keyed by call index. */
+  const extracted: Experience[] = [];
+  /** Delivery states, keyed by call index, of the calls that were not extracted with `clear`. */
   const deliveries = new Map<number, 'unknown' | 'delivered' | 'undelivered'>();
   const isUndelivered = ({ callIndex }: RecordedChoice): boolean =>
     deliveries.get(callIndex) === 'undelivered';
@@ -96,9 +99,11 @@ export function createHistory(enabled: boolean): History {
         recorded = recorded.filter(isUndelivered);
         for (const callIndex of steps.keys()) deliveries.delete(callIndex);
         cleared += steps.size;
+        extracted.push(...experiences);
       }
       return experiences;
     },
+    extracted: () => [...extracted],
   };
 }
 

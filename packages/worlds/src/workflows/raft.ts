@@ -33,12 +33,12 @@ const upTo = (end: string): string => `(?:(?!<experience>|${end})[\\s\\S])*${end
 /**
  * Regular expression for a response: what the model knows about similar tasks, its thoughts, and
  * the action, each in tags. Each part can end in only one place, so matching takes linear time even
- * if a response repeats a part.
+ * if a response repeats a part. The thoughts may mention the tags that the prompt names.
  */
 export const threeTags = [
   `<experience>\\s*\\S${upTo('</experience>')}`,
   upTo('<think>'),
-  `\\s*\\S${upTo('</think>')}`,
+  '\\s*\\S(?:(?!</think>)[\\s\\S])*</think>',
   upTo('<action>'),
   '((?:(?!<experience>|</action>)[\\s\\S])*)</action>',
 ].join('');

@@ -1,8 +1,8 @@
 /** Filters tasks by their columns. */
 import { ConfigError, listArg, numberArg, stringArg } from '@trinity-rft/core';
-import { fieldOf } from '@trinity-rft/core/internal';
+import { fieldOf, hasValue } from '@trinity-rft/core/internal';
 import { defineTaskOperator } from '../definition/operator.js';
-import { hasValue, isText } from './texts.js';
+import { isText } from './texts.js';
 
 export const fieldKey = stringArg('The column. One inside of another is written with a dot.');
 

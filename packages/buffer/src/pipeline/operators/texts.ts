@@ -13,8 +13,4 @@ export const textOf = (rawTask: RawTask, fields: readonly string[]): string =>
     .map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
     .join('\n');
 
-/** Returns true if the value is neither missing nor blank. */
-export const hasValue = (value: unknown): boolean =>
-  value !== undefined && value !== null && !(typeof value === 'string' && value.trim() === '');
-
 export const isText = (value: unknown): value is string => typeof value === 'string';

@@ -350,6 +350,8 @@ export interface TasksetConfig
    */
   readonly workflow: string | undefined;
   readonly rewardFn: string | undefined;
+  /** True if the task set itself names `rewardFn`; false if it is the default of all task sets. */
+  readonly namesRewardFn: boolean;
   /** Sampling arguments, with the model's values for arguments that the file does not set. */
   readonly rolloutArgs: Required<RolloutArgs>;
   /** Number of rollouts per task. */

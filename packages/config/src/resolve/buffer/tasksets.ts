@@ -112,6 +112,7 @@ function deriveTaskset(
     isEval,
     workflow,
     rewardFn: input.default_reward_fn_type ?? defaults.default_reward_fn_type ?? undefined,
+    namesRewardFn: input.default_reward_fn_type !== null,
     rolloutArgs: deriveRolloutArgs(
       context,
       [...place, 'rollout_args'],

@@ -1,5 +1,5 @@
 import type { TasksetConfig } from '@trinity-rft/config';
-import { defaultFormatArgs } from '@trinity-rft/core';
+import { defaultFormatArgs, type RawTask } from '@trinity-rft/core';
 import { createRewardRegistry, createWorkflowRegistry } from '@trinity-rft/workflow/internal';
 import { expect, it } from 'vitest';
 import type { TaskParts } from '../../context/stage-context.js';
@@ -32,13 +32,20 @@ it('says which texts of the format a workflow does not read', () => {
 });
 
 it('says which reward functions and arguments of one have no effect', () => {
-  const warnings = (workflow: string, workflowArgs: object, rewardFn?: string) => {
+  const warnings = (
+    workflow: string,
+    workflowArgs: object,
+    rewardFn?: string,
+    over: object = {},
+    rows: readonly RawTask[] = [],
+  ) => {
     const parts = {
       workflows: createWorkflowRegistry(),
       rewardFns: createRewardRegistry(),
     } as unknown as TaskParts;
-    const taskset = { path: '', workflow, format: defaultFormatArgs, workflowArgs, rewardFn };
-    const found = checkRowKeys([], { ...taskset, index: 0 } as unknown as TasksetConfig, parts);
+    const own = { workflowArgs, rewardFn, namesRewardFn: true };
+    const taskset = { path: '', workflow, format: defaultFormatArgs, ...own, ...over };
+    const found = checkRowKeys(rows, { ...taskset, index: 0 } as unknown as TasksetConfig, parts);
     return found.warnings.map(({ key, message }) => `${key.join('.')} ${message}`);
   };
   const workflows = ['rubric_judge_workflow', 'rubric_judge_openai_workflow', 'ruler_workflow'];
@@ -49,6 +56,14 @@ it('says which reward functions and arguments of one have no effect', () => {
     expect(warnings(workflow, {})).toEqual([]);
   }
   expect(warnings('math_ruler_workflow', {}, 'math_reward')).toEqual([]);
+  // The default of all task sets is for others, and rows may name workflows that read all settings.
+  const isDefault = { namesRewardFn: false };
+  expect(warnings('ruler_workflow', {}, 'math_reward', isDefault)).toEqual([]);
+  const format = { ...defaultFormatArgs, replyPrefix: 'So', workflowKey: 'wf' };
+  const rows = [{ wf: 'math_workflow' }];
+  expect(warnings('ruler_workflow', {}, 'math_reward', { format }, rows)).toEqual([]);
+  const args = { format_score_coef: 1 };
+  expect(warnings('math_boxed_workflow', args, 'math_reward', { format }, rows)).toEqual([]);
   for (const [workflow, arg] of [
     ['math_boxed_workflow', 'format_score_coef'],
     ['math_eval_workflow', 'checker'],

@@ -1,7 +1,7 @@
 /** Checks that the rows of a task set have the columns that its configuration names. */
 import type { TasksetConfig } from '@trinity-rft/config';
 import { describeError, type RawTask, type Task } from '@trinity-rft/core';
-import { fieldOf } from '@trinity-rft/core/internal';
+import { fieldOf, hasValue } from '@trinity-rft/core/internal';
 import { redactText } from '@trinity-rft/core/support';
 import { toTask } from '@trinity-rft/explorer';
 import type { TaskParts } from '../../context/stage-context.js';
@@ -90,9 +90,6 @@ function misfit(task: Task, { workflows, rewardFns }: TaskParts): readonly strin
   }
 }
 
-const hasValue = (value: unknown): boolean =>
-  value !== undefined && value !== null && !(typeof value === 'string' && value.trim() === '');
-
 const keysInYaml = {
   systemPrompt: ['format', 'system_prompt'],
   systemPromptKey: ['format', 'system_prompt_key'],
@@ -100,13 +97,17 @@ const keysInYaml = {
   rewardFn: ['default_reward_fn_type'],
 } as const;
 
-/** Returns a warning for each setting that has no effect on the workflow. */
+/**
+ * Returns a warning for each setting of the task set that has no effect on its workflow. Returns
+ * none if rows may name other workflows.
+ */
 function unreadSettings(
-  { workflow = '', format, rewardFn, workflowArgs }: TasksetConfig,
+  { workflow = '', format, rewardFn, namesRewardFn, workflowArgs }: TasksetConfig,
   { workflows }: TaskParts,
 ): readonly RowProblem[] {
+  if (format.workflowKey !== undefined) return [];
   const { unread = [], ofDefaultReward = [] } = workflows.find(workflow)?.needs ?? {};
-  const given = { ...format, rewardFn };
+  const given = { ...format, rewardFn: namesRewardFn ? rewardFn : undefined };
   const replaced = ofDefaultReward.filter((arg) => rewardFn !== undefined && arg in workflowArgs);
   return [
     ...unread

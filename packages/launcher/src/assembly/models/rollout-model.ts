@@ -81,6 +81,7 @@ export function modelFactory(
       model,
       info: external && { is_expert: true },
       auxiliaryModels: parts.auxiliary.models(key, waits),
+      extracted: () => model.extracted(),
       metrics: () => model.metrics(),
       waitsFor: () => [...waits][0],
       longestPauseMs: () => pauses.longestPauseMs(),

@@ -1,5 +1,5 @@
-import { ModelError, type Experience } from '@trinity-rft/core';
-import { manualClock } from '@trinity-rft/testing';
+import { ModelError, type Experience, type Runtime } from '@trinity-rft/core';
+import { manualClock, testRuntime } from '@trinity-rft/testing';
 import fc from 'fast-check';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -380,12 +380,13 @@ describe('math_trainable_ruler_workflow', () => {
     expect(experiences[2]!.metrics['judge_success']).toBe(0.5);
   });
 
-  const verdict = async (rewardFn: string | undefined, score: (text: string) => number) => {
+  const verdict = async (rewardFn: string, score: (text: string) => number, runtime?: Runtime) => {
     const { experiences } = await run('math_trainable_ruler_workflow', {
       ...options,
       model: scriptedModel({ answers: [right, wrong, '[1, 0]', '[1, 0]'] }),
       rewardFn: ({ response }) => score(response),
       task: { repeatTimes: 2, workflowArgs: { ground_truth_ratio: 1 }, rewardFn },
+      runtime,
     });
     return experiences[0]!.reward;
   };
@@ -399,11 +400,16 @@ describe('math_trainable_ruler_workflow', () => {
     expect(await verdict(rewardFn, score)).toBeCloseTo(expected, 12);
   });
 
-  it('refuses rewards that are no scores', async () => {
-    await expect(verdict('own', () => 10)).rejects.toThrow(
-      'The reward function "own" returned 10; math_trainable_ruler_workflow compares the scores of its judge with rewards from 0 to 1.',
-    );
-    await expect(verdict(undefined, () => -0.1)).rejects.toThrow('The reward function returned');
-    await expect(verdict('math_reward', () => 2)).rejects.toThrow('from -0.1 to 1.1');
+  it('cuts off rewards that are out of range, with one warning', async () => {
+    const runtime = testRuntime();
+    const own = (text: string): number => (text === right ? 10 : -10);
+    expect(await verdict('own', own, runtime)).toBe(1);
+    expect(await verdict('math_reward', own, runtime)).toBe(1);
+    expect(await verdict('math_boxed_reward', () => -0.1, runtime)).toBe(0.5);
+    expect(runtime.logger.lines.map(({ message }) => message)).toEqual([
+      expect.stringContaining(
+        '"own" returned 10; math_trainable_ruler_workflow cuts rewards off to 0 to 1',
+      ),
+    ]);
   });
 });

@@ -3,10 +3,10 @@
  * to judge.
  */
 import {
-  ConfigError,
   createExperience,
   type ChatResponse,
   type Experience,
+  type Logger,
   mean,
 } from '@trinity-rft/core';
 import { createRewardFn } from '../../reward/index.js';
@@ -29,14 +29,17 @@ export const trainableRulerArgs = z.strictObject({
 /** Range of the rewards of `math_reward`, from which they are scaled to [0, 1]. */
 const mathRange = { min: -0.1, max: 1.1 };
 
+/** Loggers that have the warning about rewards out of range. */
+const warned = new WeakSet<Logger>();
+
 /**
  * RULER in which the trained model is also the judge. For a random share of the tasks
  * (`workflow_args.ground_truth_ratio`, default 0.2), the reward function (default `math_reward`)
  * scores the answers, and the model learns to judge: as many verdicts as answers are sampled, and
  * trained on as a separate group, whose task id ends in `-ruler`. The reward of a verdict is 1 -
- * mean(|score - gold|), or 0 for an invalid list. Gold is the score by the reward function, which
- * must lie in [0, 1]; that of `math_reward` is scaled to [0, 1]. For the other tasks, the model
- * gives one verdict, whose scores are the rewards of the answers.
+ * mean(|score - gold|), or 0 for an invalid list. Gold is the score by the reward function, cut off
+ * to [0, 1]; that of `math_reward` is scaled first. For the other tasks, the model gives one
+ * verdict, whose scores are the rewards of the answers.
  */
 export class MathTrainableRulerWorkflow extends SimpleWorkflow {
   override async run(): Promise<readonly Experience[]> {
@@ -71,20 +74,20 @@ export class MathTrainableRulerWorkflow extends SimpleWorkflow {
     );
   }
 
-  /**
-   * Scales a reward to [0, 1].
-   * @throws ConfigError if the reward is out of the range of its function
-   */
+  /** Returns the reward in [0, 1]. Warns once if rewards are cut off. */
   #scaled(reward: number): number {
     const { rewardFn: name = '' } = this.task;
     const isMath = this.rewardFn === undefined || isMathReward(name);
     const { min, max } = isMath ? mathRange : { min: 0, max: 1 };
+    const { logger } = this.runtime;
     const slack = 1e-9;
-    if (reward >= min - slack && reward <= max + slack) return (reward - min) / (max - min);
-    throw new ConfigError(
-      `The reward function${name === '' ? '' : ` "${name}"`} returned ${reward}; math_trainable_ruler_workflow compares the scores of its judge with rewards from ${min} to ${max}. Scale them, or use another one.`,
-      { code: 'RULER_RANGE' },
-    );
+    if ((reward < min - slack || reward > max + slack) && !warned.has(logger)) {
+      warned.add(logger);
+      logger.warn(
+        `The reward function${name === '' ? '' : ` "${name}"`} returned ${reward}; math_trainable_ruler_workflow cuts rewards off to ${min} to ${max} when it compares them with the scores of its judge. To compare all of them, choose a reward function in this range, such as accuracy_reward.`,
+      );
+    }
+    return Math.min(1, Math.max(0, (reward - min) / (max - min)));
   }
 
   #usesTruth(): boolean {

@@ -92,8 +92,7 @@ export const isAssertions = (value: unknown): value is Assertion | readonly Asse
 
 /**
  * Returns the assertions as a list.
- * @throws RewardError if an assertion has no type, or a weight or threshold that is not a number of
- * at least 0
+ * @throws RewardError if an assertion has no type
  */
 function listOf(given: Assertion | readonly Assertion[]): readonly Assertion[] {
   const list = 'type' in given ? [given] : given;
@@ -102,24 +101,26 @@ function listOf(given: Assertion | readonly Assertion[]): readonly Assertion[] {
     throw formError(
       `Entry ${wrong} of a list of assertions is ${JSON.stringify(list[wrong])}; expected an object with the text "type".`,
     );
-  for (const [index, assertion] of list.entries()) {
-    const { type, weight, threshold } = assertion;
-    const fields = kindOf(assertion) === 'levenshtein' ? { weight, threshold } : { weight };
-    for (const [name, value] of Object.entries(fields))
-      if (!isAmount(value ?? 0))
-        throw formError(
-          `Entry ${index} of a list of assertions, of the type "${type}", has the ${name} ${shownValue(value)}; expected a number of at least 0.`,
-        );
-  }
   return list;
+}
+
+/** @throws RewardError if the weight or threshold is not a number of at least 0 */
+function checkAmounts(assertion: Assertion): void {
+  const { type, weight, threshold } = assertion;
+  const fields = kindOf(assertion) === 'levenshtein' ? { weight, threshold } : { weight };
+  for (const [name, value] of Object.entries(fields))
+    if (!isAmount(value ?? 0))
+      throw formError(
+        `The assertion "${type}" has the ${name} ${shownValue(value)}; expected a number of at least 0.`,
+      );
 }
 
 const isAmount = (value: unknown): boolean =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0;
 
-/** Returns the value as JSON, or as a text if it is not JSON, such as NaN. */
+/** Returns the value as JSON, or as a text if it is not JSON, such as NaN and 1n. */
 const shownValue = (value: unknown): string =>
-  typeof value === 'number' ? String(value) : JSON.stringify(value);
+  typeof value === 'number' || typeof value === 'bigint' ? String(value) : JSON.stringify(value);
 
 interface AssertionArguments {
   readonly output: string;
@@ -176,6 +177,7 @@ export function assertionScorer(given: Assertion | readonly Assertion[]) {
       throw new ConfigError(`The assertion "${assertion.type}" ${problem}`, {
         code: 'SCORER_FORM',
       });
+    checkAmounts(assertion);
     return { assertion, weight: assertion.weight ?? 1, holds: negatedIf(isNot, holds) };
   });
   const total = checks.reduce((sum, { weight }) => sum + weight, 0);
@@ -199,8 +201,8 @@ export function assertionScorer(given: Assertion | readonly Assertion[]) {
  * have a JSON schema, or whose value is missing, invalid, or refers to a column without a value,
  * and names them in the reason.
  * @throws RewardError for a task without an assertion that can be checked, for an entry without a
- * type or with an invalid weight or threshold, for weights that add up to 0, and for a pattern that
- * takes too long
+ * type, for a checked assertion with an invalid weight or threshold, for weights that add up to 0,
+ * and for a pattern that takes too long
  */
 export async function taskAssertions({ output, metadata = {} }: AssertionArguments) {
   const { assert: given, vars } = metadata;

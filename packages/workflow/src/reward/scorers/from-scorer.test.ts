@@ -219,12 +219,13 @@ describe('assertions of promptfoo', () => {
     [{ weight: '1' }, 'the weight "1"'],
     [{ weight: -1 }, 'the weight -1'],
     [{ weight: NaN }, 'the weight NaN'],
+    [{ weight: 1n }, 'the weight 1'],
     [{ threshold: '3' }, 'the threshold "3"'],
-  ])('need numbers as weights and thresholds, not %j', async (amounts, says) => {
+  ])('need numbers as weights and thresholds, not %o', async (amounts, says) => {
     const [a, b] = ['levenshtein', 'contains'].map((type) => ({ type, value: '4', ...amounts }));
     const list = [a, b] as unknown as Scorer;
     expect(() => fromScorer(list)).toThrow(
-      `Entry 0 of a list of assertions, of the type "levenshtein", has ${says}; expected a number of at least 0.`,
+      `The assertion "levenshtein" has ${says}; expected a number of at least 0.`,
     );
     await expect(
       fromScorer(taskAssertions)(input('42', '', { assert: list })),
@@ -280,6 +281,7 @@ describe('assertions of promptfoo', () => {
     { type: 'equals' },
     { type: 'regex', value: '(' },
     { type: 'is-json', value: { type: 'object' } },
+    { type: 'llm-rubric', value: 'nice', weight: '1' },
   ])('are not checked in the column of a task where they cannot be: %j', async (assertion) => {
     const assert = [assertion, { type: 'contains', value: '4' }];
     expect(await fromScorer(taskAssertions)(input('42', '', { assert }))).toMatchObject({
