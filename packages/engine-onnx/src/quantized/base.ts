@@ -80,14 +80,17 @@ export class QuantizedBase implements BlockWeights {
     return tensorsOf(as, [end - start, width], rowsOf(this.of({ name }), width, start, end));
   }
 
-  /** Returns the SHA-256 of all bytes and formats. */
-  digest(): string {
+  /**
+   * Returns the SHA-256 of all bytes and formats, in hexadecimal. The thread does other work in
+   * between.
+   */
+  async digest(): Promise<string> {
     const hash = createHash('sha256');
     for (const { name } of parameterSpecs(this.config)) {
       const stored = this.of({ name });
       const { bits = 0, length = 0 } = isBlocks(stored) ? stored : {};
       hash.update(`${name} ${bits} ${length}\n`);
-      for (const array of arraysOf(stored)) addToHash(hash, array);
+      for (const array of arraysOf(stored)) await addToHash(hash, array);
     }
     return hash.digest('hex');
   }
