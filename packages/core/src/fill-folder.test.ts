@@ -74,7 +74,7 @@ describe('fillFolder', () => {
     });
     await one;
     second.resolve();
-    await expect(two).rejects.toThrow();
+    await expect(two).rejects.toThrow('out is not empty: it holds one. Name a folder');
     expect(await readdir(at('out'))).toEqual(['one']);
     expect(await readdir(root)).toEqual(['out']);
   });

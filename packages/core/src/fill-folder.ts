@@ -11,7 +11,8 @@ import { isProcessAlive } from './process-alive.js';
  * resolves, and removed when `fill` fails or the process exits. If `directory` exists, the draft is
  * inside it, because a mounted or linked folder cannot be replaced. Removes the drafts of killed
  * processes first.
- * @throws ConfigError when `directory` is a file or a folder that is not empty
+ * @throws ConfigError when `directory` is a file or a folder that is not empty, at the start or at
+ * the end
  */
 export async function fillFolder<T>(
   directory: string,
@@ -31,7 +32,10 @@ export async function fillFolder<T>(
     if (exists)
       for (const name of await readdir(draft))
         await rename(path.join(draft, name), path.join(place, name));
-    else await rename(draft, place);
+    else {
+      await assertEmptyFolder(place);
+      await rename(draft, place);
+    }
     return result;
   } finally {
     process.off('exit', removeAtExit);
