@@ -44,18 +44,14 @@ interface Result {
 
 function termSizes({ currentLogprobs, oldLogprobs, advantages, actionMask }: LossInput): number {
   return currentLogprobs.reduce((sum, current, t) => {
-    const logRatio = Math.min(20, Math.abs(current - oldLogprobs[t]!));
-    return sum + actionMask[t]! * Math.abs(advantages[t]!) * Math.exp(logRatio);
+    const ratio = Math.exp(Math.min(20, current - oldLogprobs[t]!));
+    return sum + actionMask[t]! * Math.abs(advantages[t]!) * ratio;
   }, 0);
 }
 
 function expectSame(actual: Result, wanted: Result, tolerance = 1e-9): void {
-  const scale =
-    1 +
-    Math.max(
-      wanted.terms,
-      wanted.gradient.reduce((sum, value) => sum + Math.abs(value), 0),
-    );
+  const gradientScale = wanted.gradient.reduce((sum, value) => sum + Math.abs(value), 1);
+  const rounding = 1e-14 * wanted.terms;
   expect(Object.keys(actual.metrics)).toEqual(Object.keys(wanted.metrics));
   const pairs: [number, number][] = [
     [actual.loss, wanted.loss],
@@ -65,7 +61,7 @@ function expectSame(actual: Result, wanted: Result, tolerance = 1e-9): void {
     ]),
   ];
   for (const [a, b] of pairs)
-    if (!(Math.abs(a - b) <= tolerance * Math.max(scale, Math.abs(b))))
+    if (!(Math.abs(a - b) <= tolerance * Math.max(gradientScale, Math.abs(b)) + rounding))
       throw new Error(`${a} instead of ${b}`);
   expect(actual.gradient.length).toBe(wanted.gradient.length);
   // Gradients are stored in float32.

@@ -116,6 +116,21 @@ describe('createExperience', () => {
     expect(() => createExperience(init)).toThrow(message);
     expect(() => createExperience(init)).toThrow(InvariantError);
   });
+
+  it.each([1n, '1', Object.create(null)])('refuses an entry that is no number: %o', (entry) => {
+    const [init, list] = [{ tokens: [1, 2], promptLength: 1 }, [entry as number]];
+    const holds = `holds a value of type ${typeof entry} at`;
+    expect(() => createExperience({ ...init, tokens: list })).toThrow(
+      `tokens ${holds} token 0; expected a token id`,
+    );
+    expect(() => createExperience({ ...init, actionMask: list })).toThrow(
+      `actionMask ${holds} response token 0; expected 0 or 1`,
+    );
+    for (const field of ['logprobs', 'tokenRewards', 'teacherLogprobs'])
+      expect(() => createExperience({ ...init, [field]: list })).toThrow(
+        `${field} ${holds} response token 0; expected a finite number`,
+      );
+  });
 });
 
 describe('assertAligned', () => {

@@ -116,23 +116,34 @@ export function createExperience(init: ExperienceInit): Experience {
   const truncateStatus =
     init.truncateStatus ?? (init.finishReason === 'length' ? 'response_truncated' : undefined);
   const eid: Eid = { ...emptyEid, ...init.eid };
+  const floats = (field: 'logprobs' | 'tokenRewards' | 'teacherLogprobs') =>
+    init[field] &&
+    Float32Array.from(init[field], (value: unknown, at) => {
+      if (typeof value === 'number') return value;
+      const expected = 'expected a finite number';
+      throw misaligned(
+        { eid },
+        field,
+        `holds ${shown(value)} at response token ${at}; ${expected}`,
+      );
+    });
   const experience: Experience = {
     eid,
     tokens: readTokens(init.tokens, (id, at) =>
-      misaligned({ eid }, 'tokens', `holds ${String(id)} at token ${at}; expected ${tokenId}`),
+      misaligned({ eid }, 'tokens', `holds ${shown(id)} at token ${at}; expected ${tokenId}`),
     ),
     promptLength: init.promptLength,
     actionMask: init.actionMask
       ? readMask(init.actionMask, (bit, at) => oddBit({ eid }, bit, at))
       : new Uint8Array(length).fill(1),
-    logprobs: init.logprobs ? new Float32Array(init.logprobs) : new Float32Array(length),
+    logprobs: floats('logprobs') ?? new Float32Array(length),
     policyVersion: init.policyVersion ?? unknownPolicyVersion,
     temperature: init.temperature ?? unknownTemperature,
     metrics: init.metrics ?? {},
     info: init.info ?? {},
     reward: init.reward,
-    tokenRewards: init.tokenRewards && new Float32Array(init.tokenRewards),
-    teacherLogprobs: init.teacherLogprobs && new Float32Array(init.teacherLogprobs),
+    tokenRewards: floats('tokenRewards'),
+    teacherLogprobs: floats('teacherLogprobs'),
     truncateStatus,
     promptText: init.promptText,
     responseText: init.responseText,
@@ -270,8 +281,11 @@ const oddBit = (experience: Pick<Experience, 'eid'>, bit: unknown, at: number): 
   misaligned(
     experience,
     'actionMask',
-    `holds ${String(bit)} at response token ${at}; expected 0 or 1`,
+    `holds ${shown(bit)} at response token ${at}; expected 0 or 1`,
   );
+
+const shown = (entry: unknown): string =>
+  typeof entry === 'number' ? String(entry) : `a value of type ${typeof entry}`;
 
 function fail(experience: Experience, field: string, what: string): never {
   throw misaligned(experience, field, what);

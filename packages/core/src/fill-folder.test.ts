@@ -1,21 +1,101 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { fillFolder } from './fill-folder.js';
 
 const root = await mkdtemp(path.join(tmpdir(), 'fill-folder-'));
+const at = (...names: string[]): string => path.join(root, ...names);
+beforeEach(async () => {
+  await rm(root, { recursive: true });
+  await mkdir(root);
+});
 afterAll(() => rm(root, { recursive: true }));
 
+const fill = (name: string) => (draft: string) => writeFile(path.join(draft, name), '');
+const fail = (): Promise<void> => Promise.reject(new Error('broken'));
+
+/** Creates a draft with a file, last written a day ago. */
+async function oldDraft(draft: string): Promise<void> {
+  await mkdir(draft);
+  await fill('old')(draft);
+  for (const each of [path.join(draft, 'old'), draft])
+    await utimes(each, Date.now() / 1000, Date.now() / 1000 - 86_400);
+}
+
+/** Id of a process that has ended. */
+const ended = (): number => spawnSync(process.execPath, ['--version']).pid;
+
 describe('fillFolder', () => {
-  it('leaves out the files of a draft that a killed process with the same id left', async () => {
-    const [folder, draft] = ['out', `out.partial-${process.pid}`].map((name) =>
-      path.join(root, name),
-    ) as [string, string];
-    await mkdir(draft);
-    await writeFile(path.join(draft, 'old'), '');
-    await fillFolder(folder, (place) => writeFile(path.join(place, 'new'), ''));
-    expect(await readdir(folder)).toEqual(['new']);
+  it('fills a linked folder', async () => {
+    await mkdir(at('disk'));
+    await symlink(at('disk'), at('out'));
+    await expect(fillFolder(at('out'), fail)).rejects.toThrow('broken');
+    expect(await readdir(at('disk'))).toEqual([]);
+    await fillFolder(at('out'), fill('new'));
+    expect(await readdir(at('disk'))).toEqual(['new']);
+    expect(await readdir(root)).toEqual(['disk', 'out']);
+  });
+
+  it('removes the drafts of ended processes, beside the folder and in it', async () => {
+    await mkdir(at('there'));
+    const pids = [ended(), process.pid];
+    for (const pid of pids) await oldDraft(at(`out.partial-${pid}`));
+    for (const pid of pids) await oldDraft(at('there', `.partial-${pid}-x`));
+    for (const name of ['out', 'there']) {
+      await fillFolder(at(name), fill('new'));
+      expect(await readdir(at(name))).toEqual(['new']);
+    }
+    expect(await readdir(root)).toEqual(['out', 'there']);
+  });
+
+  it('keeps drafts that may still be written', async () => {
+    const drafts = [`out.partial-${process.ppid}-x`, `out.partial-${process.pid}-x`];
+    await oldDraft(at(drafts[0]!));
+    await mkdir(at(drafts[1]!));
+    await fillFolder(at('out'), fill('new'));
+    expect(await readdir(root)).toEqual(['out', ...drafts].toSorted());
+  });
+
+  it('fills two drafts of one folder at once, and keeps the first', async () => {
+    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const begun = Promise.withResolvers<void>();
+    const one = fillFolder(at('out'), async (draft) => {
+      await fill('one')(draft);
+      begun.resolve();
+      await first.promise;
+    });
+    await begun.promise;
+    const two = fillFolder(at('out'), async (draft) => {
+      await fill('two')(draft);
+      first.resolve();
+      await second.promise;
+    });
+    await one;
+    second.resolve();
+    await expect(two).rejects.toThrow('out is not empty: it holds one. Name a folder');
+    expect(await readdir(at('out'))).toEqual(['one']);
     expect(await readdir(root)).toEqual(['out']);
+  });
+
+  it('removes the parent folders that it created if it fails, and keeps the others', async () => {
+    await mkdir(at('a'));
+    await expect(fillFolder(at('a', 'b', 'c'), fail)).rejects.toThrow('broken');
+    expect(await readdir(root, { recursive: true })).toEqual(['a']);
+  });
+
+  it('removes its draft when the process exits', async () => {
+    const register = new URL('../../../tools/register-source.mjs', import.meta.url).href;
+    const code = `import { fillFolder } from '@trinity-rft/core/support';
+      await fillFolder(${JSON.stringify(at('out'))}, () => process.exit(7));`;
+    const flags = ['--conditions=@trinity-rft/source', '--import', register];
+    const { status } = spawnSync(
+      process.execPath,
+      [...flags, '--input-type=module', '--eval', code],
+      { cwd: import.meta.dirname },
+    );
+    expect(status).toBe(7);
+    expect(await readdir(root)).toEqual([]);
   });
 });

@@ -4,7 +4,8 @@
  * Returns the Node flags with which a thread or a child process runs a file. It inherits the flags
  * of this process by default. But Node rejects `--input-type`, a flag that is used with
  * `node --eval` and programs on stdin, for files. If this flag is set, the thread or child process
- * gets only the flags that affect how modules are found.
+ * gets only the flags that load modules or choose their exports. A thread cannot be given flags of
+ * the process, such as `--max-old-space-size`.
  */
 export function inheritedFlags(): { readonly execArgv?: string[] } {
   if (!process.execArgv.some((flag) => flag.startsWith('--input-type'))) return {};
@@ -15,5 +16,6 @@ export function inheritedFlags(): { readonly execArgv?: string[] } {
   return { execArgv };
 }
 
-/** Flag that affects how modules are found. Its value follows after "=", or as the next flag. */
-const moduleFlag = /^(?:--conditions|-C|--import)(?:=|$)/;
+/** Flag that loads a module or chooses exports. Its value follows after "=", or as the next flag. */
+const moduleFlag =
+  /^(?:--conditions|-C|--import|--require|-r|--loader|--experimental-loader)(?:=|$)/;

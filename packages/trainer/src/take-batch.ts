@@ -44,7 +44,8 @@ function beginReport(
   { trainBatchSize, filter, maxReadTimeoutMs, runtime: { clock, logger } }: TakeBatchOptions,
 ): () => void {
   const { unit = 'experiences' } = filter?.(step) ?? {};
-  const wanted = trainBatchSize === Infinity ? unit : `${trainBatchSize} ${unit}`;
+  const counted = trainBatchSize === 1 ? unit.slice(0, -1) : unit;
+  const wanted = trainBatchSize === Infinity ? unit : `${trainBatchSize} ${counted}`;
   const cancelFirst = clock.after(silentMs, () =>
     logger.info(`Train step ${step} waits for ${wanted}.`),
   );

@@ -231,12 +231,12 @@ describe('createTrainer', () => {
     await asked.promise;
     await runtime.clock.advance(2000);
     expect(runtime.logger.messages('warn')).toEqual([
-      'Train step 1 has been waiting for 1 experiences for 1 s (buffer max_read_timeout).',
-      'Train step 1 has been waiting for 1 experiences for 2 s (buffer max_read_timeout).',
+      'Train step 1 has been waiting for 1 experience for 1 s (buffer max_read_timeout).',
+      'Train step 1 has been waiting for 1 experience for 2 s (buffer max_read_timeout).',
     ]);
     expect(runtime.logger.messages('info')).toEqual([]);
     await runtime.clock.advance(3000);
-    expect(runtime.logger.messages('info')).toEqual(['Train step 1 waits for 1 experiences.']);
+    expect(runtime.logger.messages('info')).toEqual(['Train step 1 waits for 1 experience.']);
     deliver(undefined);
     await running;
     expect(runtime.clock.sleeping).toBe(0);

@@ -4,6 +4,7 @@
 import type { StoredTypeName } from '@trinity-rft/engine-onnx';
 import type { AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
+import { exitingOnInterrupt } from '../shared/interrupt.js';
 import { invalid, oneOf } from '../shared/arguments.js';
 
 interface ConvertArguments {
@@ -28,7 +29,7 @@ export const addConvert: AddCommand = (program, { exitWith, write }) =>
         const shardBytes = bytesOf(given.shardSize);
         const { convertModel } = await import('@trinity-rft/engine-onnx');
         const options = { from, to, adapter, dtype, shardBytes };
-        const { weights, bytes, files } = await convertModel(options);
+        const { weights, bytes, files } = await exitingOnInterrupt(() => convertModel(options));
         const parts = files.length === 1 ? files[0] : `${files.length} files`;
         const size = `${(bytes / 1e6).toFixed(1)} MB`;
         write(`${to}: ${weights} weights as ${dtype}, ${size} in ${parts}\n`);

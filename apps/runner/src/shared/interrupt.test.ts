@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest';
-import { interruptible } from './interrupt.js';
+import { expect, it, vi } from 'vitest';
+import { exitingOnInterrupt, interruptible } from './interrupt.js';
 
 const terminal = { write: () => undefined } as unknown as Parameters<typeof interruptible>[0];
 
@@ -24,4 +24,13 @@ it('interrupts work whose parent process has ended before it began', async () =>
     expect(await interruptible(terminal, work)).toBe(isAborted);
   }
   Object.assign(process, { connected: before });
+});
+
+it('ends the process, so that it removes partial results', async () => {
+  const exit = vi.spyOn(process, 'exit').mockReturnValue(undefined as never);
+  const listeners = process.listenerCount('SIGINT');
+  await exitingOnInterrupt(() => Promise.resolve(process.emit('SIGINT')));
+  expect(exit.mock.calls).toEqual([[130]]);
+  expect(process.listenerCount('SIGINT')).toBe(listeners);
+  exit.mockRestore();
 });

@@ -42,6 +42,18 @@ export function stoppable<T>(
 }
 
 /**
+ * Calls `work`, which removes its partial results when the process exits. Ctrl-C ends the process.
+ */
+export async function exitingOnInterrupt<T>(work: () => Promise<T>): Promise<T> {
+  const release = onInterrupt(() => process.exit(exitCodes.interrupted));
+  try {
+    return await work();
+  } finally {
+    release();
+  }
+}
+
+/**
  * Resolves at the first Ctrl-C. A second Ctrl-C ends the process.
  * @param engineFailed signal that aborts if the engine fails; the promise then rejects with its
  * reason

@@ -15,7 +15,7 @@ import { loadModelFolder } from '../storage/model-folder.js';
 import { createModelFolder } from '../storage/new-model.js';
 import type { BaseModel } from './base-model.js';
 import { saveAdapterCheckpoint } from './checkpoint.js';
-import { digestOf, plainWeights } from './frozen-weights.js';
+import { digestOf, digestOfFrozen, packedWeights, plainWeights } from './frozen-weights.js';
 import { initialAdapters } from './initial.js';
 import { loadModel } from './load-model.js';
 import { openAdapters } from './open.js';
@@ -63,6 +63,21 @@ beforeAll(async () => {
   }
 });
 
+it('a digest lets the thread do other work, and does not depend on how the weights are kept', async () => {
+  const flat = new Float32Array(2 ** 22).map((_, i) => i % 128);
+  let [turns, isOver] = [0, false];
+  const turn = (): void => {
+    turns++;
+    if (!isOver) setImmediate(turn);
+  };
+  turn();
+  const whole = await digestOf([0], () => flat);
+  isOver = true;
+  expect(turns).toBeGreaterThan(3);
+  for (const weights of [plainWeights(flat, {}), packedWeights(flat)!])
+    expect(await digestOfFrozen(weights, flat.length)).toBe(whole);
+});
+
 it('a digest takes arrays of more than 2 GiB', { tags: ['slow'] }, async () => {
   const digest = await digestOf([0], () => new Float32Array(2 ** 29 + 1));
   expect(digest).toHaveLength(64);
@@ -99,6 +114,13 @@ describe('an adapter with a record of its base', () => {
     }
     await merge('model', adapterOf('lower'));
     await open('lower', adapterOf('upper'));
+  });
+
+  it('that is another model names the way on', async () => {
+    const file = join(adapterOf('lower'), 'base_model.json');
+    await expect(merge('other', adapterOf('lower'))).rejects.toThrow(
+      `Name that model, or remove ${file} to use the adapter on this one all the same.`,
+    );
   });
 
   it.each<[string, () => Promise<unknown>]>([

@@ -12,7 +12,7 @@ export interface BaseModel {
   /** Quantization of the weights. @default undefined: the weights are floating-point numbers */
   readonly quantization?: Quantization | undefined;
   /** Returns the SHA-256 of the weights. */
-  readonly digest: () => string | Promise<string>;
+  readonly digest: () => Promise<string>;
 }
 
 /** The frozen model of a training run. */
@@ -37,13 +37,16 @@ export async function assertBase(folder: string, base: BaseModel): Promise<void>
 /** Does the same as {@link assertBase}, but accepts adapters without a record, such as PEFT's. */
 export async function assertRecordedBase(folder: string, base: BaseModel): Promise<void> {
   const record = await readBaseRecord(folder);
-  if (record) await compare(folder, record, base);
+  const file = join(folder, baseFile);
+  const fix = `Name that model, or remove ${file} to use the adapter on this one all the same.`;
+  if (record) await compare(folder, record, base, fix);
 }
 
 async function compare(
   folder: string,
   record: BaseRecord,
   { quantization, digest }: BaseModel,
+  fix = 'Start with the same model.',
 ): Promise<void> {
   if (record.quantization !== quantization)
     throw otherAdapters(
@@ -52,7 +55,7 @@ async function compare(
   if (record.sha256 === (await digest())) return;
   throw otherAdapters(
     `${folder} belongs to another model: the weights that its adapters were trained on differ ` +
-      `(${join(folder, baseFile)}). Start with the same model.`,
+      `(${join(folder, baseFile)}). ${fix}`,
   );
 }
 

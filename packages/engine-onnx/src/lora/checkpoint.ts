@@ -10,7 +10,12 @@ import { assertSameModel, loadWeightsOf } from '../storage/checkpoint.js';
 import { isFile, writeWhole } from '../storage/files.js';
 import { saveModelFiles, saveModelFolder, type ModelFiles } from '../storage/model-folder.js';
 import { loadOptimizer, saveOptimizer } from '../storage/optimizer.js';
-import { adapterFolder, baseFile, type BaseRecord } from '../storage/base-record.js';
+import {
+  adapterFolder,
+  baseFile,
+  readBaseRecord,
+  type BaseRecord,
+} from '../storage/base-record.js';
 import { hasWeights } from '../storage/weight-files.js';
 import type { ModelConfig } from '../model/config.js';
 import { parameterSpecs } from '../model/parameters.js';
@@ -88,16 +93,16 @@ export async function loadAdapterCheckpoint(
       `${directory} has no ${adapterFolder}: it was written by a run that trains all weights. Use ` +
         'it as the model to start from.',
     );
+  const isMerged = base.weights !== undefined && (await hasWeights(directory));
+  // Merged weights of an earlier version have no record of their base.
+  const isCompared = isMerged && (await readBaseRecord(folder)) === undefined;
+  if (!isCompared) await assertBase(folder, base);
   const found = await loadAdapters(folder, config, base);
   assertSamePlan(folder, found.plan, plan);
   const targets = adapterTargets(config, plan);
-  const weights =
-    base.weights && (await hasWeights(directory))
-      ? await loadWeightsOf(directory, config)
-      : undefined;
-  if (weights && base.weights)
+  const weights = isMerged ? await loadWeightsOf(directory, config) : undefined;
+  if (isCompared && weights && base.weights)
     assertSameBase({ directory, config, targets, weights, base: base.weights });
-  else await assertBase(folder, base);
   const optimizer = await loadOptimizer(folder, adapterSpecs(targets));
   return { weights, flat: found.flat, optimizer };
 }

@@ -1,5 +1,6 @@
 /** The frozen weights of a model with adapters. */
 import { createHash, type Hash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 
 import type { DeviceArrays, Numbers } from '../runtime/graph-runtime.js';
 import { bytesOf } from '../runtime/host-arrays.js';
@@ -49,25 +50,41 @@ export const plainWeights = (flat: Float32Array, arrays: DeviceArrays): FrozenWe
 });
 
 /**
+ * Returns the SHA-256 of the first `size` weights as float32, in hexadecimal. This takes seconds to
+ * minutes; the thread does other work in between.
+ */
+export function digestOfFrozen(weights: FrozenWeights, size: number): Promise<string> {
+  const most = mostHashed / Float32Array.BYTES_PER_ELEMENT;
+  const ranges = Array.from({ length: Math.ceil(size / most) }, (_, i) => ({
+    offset: i * most,
+    size: Math.min(most, size - i * most),
+  }));
+  return digestOf(ranges, (range) => weights.part(range));
+}
+
+/**
  * Returns the SHA-256 of float32 weights, in hexadecimal. `read` returns the weights of one range
- * at a time.
+ * at a time. The thread does other work in between.
  */
 export async function digestOf<R>(
   ranges: readonly R[],
   read: (range: R) => Float32Array | Promise<Float32Array>,
 ): Promise<string> {
   const hash = createHash('sha256');
-  for (const range of ranges) addToHash(hash, await read(range));
+  for (const range of ranges) await addToHash(hash, await read(range));
   return hash.digest('hex');
 }
 
-/** Maximum number of bytes that are hashed at once. Node allows less than 2 GiB. */
-const mostHashed = 2 ** 30;
+/** Maximum number of bytes that are hashed at once, which takes 2 to 20 ms. */
+const mostHashed = 2 ** 22;
 
-export function addToHash(hash: Hash, numbers: Numbers): void {
+/** Adds the bytes of an array to a hash. The thread does other work in between. */
+export async function addToHash(hash: Hash, numbers: Numbers): Promise<void> {
   const bytes = bytesOf(numbers);
-  for (let at = 0; at < bytes.length; at += mostHashed)
+  for (let at = 0; at < bytes.length; at += mostHashed) {
     hash.update(bytes.subarray(at, at + mostHashed));
+    await setImmediate();
+  }
 }
 
 /** Returns the upper 16 bits of each float32, or undefined if any lower half is not 0. */

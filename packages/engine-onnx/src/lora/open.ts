@@ -1,11 +1,11 @@
 /** Opens adapters for a model: creates new adapters or loads them from a folder. */
 import type { ModelConfig } from '../model/config.js';
-import { parameterSpecs } from '../model/parameters.js';
+import { parameterCount } from '../model/parameters.js';
 import { WeightBuffers } from '../model/weights.js';
 import { OnnxRuntime } from '../runtime/onnx-runtime.js';
 import { Adapters } from './adapters.js';
 import type { BaseModel, FrozenModel } from './base-model.js';
-import { digestOf, plainWeights } from './frozen-weights.js';
+import { digestOfFrozen, plainWeights } from './frozen-weights.js';
 import { initialAdapters } from './initial.js';
 import { loadAdapters, type AdapterState } from './peft-folder.js';
 import { adapterTargets, planAdapters, type LoraOptions } from './plan.js';
@@ -38,7 +38,7 @@ export async function openAdapters({
   sharesBase,
   digest = async () => {
     const base = plainWeights(await weights.runtime.readSet(weights.training), {});
-    return digestOf(parameterSpecs(config), (spec) => base.part(spec));
+    return digestOfFrozen(base, parameterCount(config));
   },
 }: OpenAdaptersOptions): Promise<Adapters> {
   const { plan, flat } = await adaptersOf(config, lora, { digest });

@@ -100,20 +100,27 @@ export class QuantizedBase implements BlockWeights {
     return { [as]: floats(numbers, shape) };
   }
 
-  /** Returns the SHA-256 of all blocks and numbers, whether they are stored as such or decoded. */
-  digest(): string {
+  /**
+   * Returns the SHA-256 of all blocks and numbers, in hexadecimal, whether they are stored as such or
+   * decoded. The thread does other work in between.
+   */
+  async digest(): Promise<string> {
     const hash = createHash('sha256');
-    for (const spec of parameterSpecs(this.config)) addStored(hash, spec, this.of(spec));
+    for (const spec of parameterSpecs(this.config)) await addStored(hash, spec, this.of(spec));
     return hash.digest('hex');
   }
 }
 
 /** Adds a parameter to the hash of {@link QuantizedBase.digest}. */
-export function addStored(hash: Hash, spec: ParameterSpec, stored: StoredParameter): void {
+export async function addStored(
+  hash: Hash,
+  spec: ParameterSpec,
+  stored: StoredParameter,
+): Promise<void> {
   const { bits = 0, length = 0 } = formatOf(stored) ?? {};
   hash.update(`${spec.name} ${bits} ${length}\n`);
   const arrays = isTensor(stored) ? decodedArrays(spec, stored) : arraysOf(stored);
-  for (const array of arrays) addToHash(hash, array);
+  for (const array of arrays) await addToHash(hash, array);
 }
 
 export const isBlocks = (stored: StoredParameter): stored is StoredBlocks => 'integers' in stored;

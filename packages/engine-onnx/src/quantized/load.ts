@@ -73,20 +73,20 @@ async function readQuantized(
   modelPath: string,
   config: ModelConfig,
   kind: Quantization,
-  take: (spec: ParameterSpec, stored: ReadParameter) => void,
+  take: (spec: ParameterSpec, stored: ReadParameter) => void | Promise<void>,
   most = mostNumbers,
 ): Promise<void> {
   if (kind === 'file') assertQuantized(modelPath);
   if (await hasWeights(modelPath)) {
     await readParameters(modelPath, config, async (spec, file) => {
       const found = kind === 'file' ? readStored(config, spec, file) : undefined;
-      take(spec, found ?? (await readInBlocks(spec, file, kind, most)));
+      await take(spec, found ?? (await readInBlocks(spec, file, kind, most)));
     });
   } else {
     const { weights } = await loadModel(modelPath);
     for (const spec of parameterSpecs(config)) {
       const numbers = weights.slice(spec.offset, spec.offset + spec.size);
-      take(spec, inBlocks(spec, numbers, kind));
+      await take(spec, inBlocks(spec, numbers, kind));
     }
   }
 }

@@ -54,7 +54,7 @@ export async function openMergedWeights(path: string): Promise<MergedWeights> {
     if (quantization) return digestQuantized(model, config, quantization);
     const hash = createHash('sha256');
     for (const name of specs.keys())
-      for await (const part of below.readParts(name)) addToHash(hash, part);
+      for await (const part of below.readParts(name)) await addToHash(hash, part);
     return hash.digest('hex');
   };
   /** Rounds rows of a parameter as those of the frozen model. Changes `numbers`. */

@@ -8,10 +8,10 @@ import { saveCheckpoint } from '../storage/checkpoint.js';
 import type { ModelFiles } from '../storage/model-folder.js';
 import { loadOptimizer } from '../storage/optimizer.js';
 import { loadAdapterCheckpoint, saveAdapterCheckpoint } from '../lora/checkpoint.js';
-import { digestOf } from '../lora/frozen-weights.js';
+import { digestOfFrozen } from '../lora/frozen-weights.js';
 import { loadMergedWeightsOf } from '../lora/load-model.js';
 import { openAdapters } from '../lora/open.js';
-import { parameterSpecs } from '../model/parameters.js';
+import { parameterCount, parameterSpecs } from '../model/parameters.js';
 import type { WeightBuffers } from '../model/weights.js';
 import type { SamplerKernels } from '../sample/kernels.js';
 import type { OptimizerState } from '../train/adamw.js';
@@ -98,7 +98,7 @@ async function adapterState(
   const { runtime } = weights;
   const base = {
     weights: adapters.base,
-    digest: lazily(() => digestOf(parameterSpecs(config), (spec) => adapters.base.part(spec))).get,
+    digest: lazily(() => digestOfFrozen(adapters.base, parameterCount(config))).get,
   };
   return {
     trainable: adapters,
