@@ -1,6 +1,8 @@
 /** Files of Trinity-RFT that run, with their warnings. */
+import { builtInTables } from '@trinity-rft/algorithm';
 import { describe, expect, it } from 'vitest';
-import { createWorkspace, parse, parts, yaml } from './workspace.js';
+import { schemasOf } from '../src/schema/root.js';
+import { createWorkspace, engines, parse, parts, yaml } from './workspace.js';
 
 const cwd = createWorkspace();
 
@@ -359,6 +361,29 @@ it.each(['train', 'serve'])('warns of each key for what mode %s does not do', (m
     'synchronizer.max_staleness',
     'synchronizer.sync_style',
   ]);
+});
+
+describe('a file that writes out every default', () => {
+  const model = { model_path: './tiny' };
+  const task = { path: './tasks.jsonl', default_workflow_type: 'w' };
+  const schema = schemasOf({ algorithms: builtInTables, engines }).run;
+  it.each([
+    { mode: 'both', model, buffer: { explorer_input: { tasksets: [task] } } },
+    { mode: 'serve', model },
+    { mode: 'bench', model, buffer: { explorer_input: { eval_tasksets: [task] } } },
+    {
+      mode: 'train',
+      model,
+      algorithm: { algorithm_type: 'sft' },
+      buffer: { train_batch_size: 1, trainer_input: { experience_buffer: { path: task.path } } },
+    },
+  ])('has no warnings: mode $mode', (given) => {
+    const { algorithm, ...sections } = schema.parse(given);
+    // The old name of a key that has a default as well.
+    const { bypass_old_logprobs: _, ...rest } = algorithm;
+    const { warnings } = parse(cwd, JSON.stringify({ ...sections, algorithm: rest }));
+    expect(warnings).toEqual([]);
+  });
 });
 
 it('takes a number as the file has it where text is expected', () => {
