@@ -1,6 +1,8 @@
 /** Files of Trinity-RFT that run, with their warnings. */
+import { builtInTables } from '@trinity-rft/algorithm';
 import { describe, expect, it } from 'vitest';
-import { createWorkspace, parse, parts, yaml } from './workspace.js';
+import { schemasOf } from '../src/schema/root.js';
+import { createWorkspace, engines, parse, parts, yaml } from './workspace.js';
 
 const cwd = createWorkspace();
 
@@ -26,6 +28,13 @@ function switchedOff(section: string, set: string): Accepted['file'] {
     ? { model: `model:\n  model_path: ./tiny\n  ${nested.slice(1, -1)}` }
     : { rest: `${top}: ${nested}` };
 }
+
+/** Returns the sections of a file for supervised data, with further keys of the buffer. */
+const supervisedFile = (more: string): Accepted['file'] => ({
+  top: 'mode: train',
+  algorithm: 'algorithm: {algorithm_type: sft}',
+  buffer: `buffer:\n  train_batch_size: 1\n  trainer_input: {experience_buffer: {path: tasks.jsonl${more}}}`,
+});
 
 const accepted: Readonly<Record<string, Accepted>> = {
   'raft with one run per task, all of which are kept': {
@@ -136,11 +145,7 @@ const accepted: Readonly<Record<string, Accepted>> = {
     ['capacity: 5', 'storage: memory', 'max_read_timeout: 5'].map((set): [string, Accepted] => [
       `${set} of supervised data`,
       {
-        file: {
-          top: 'mode: train',
-          algorithm: 'algorithm: {algorithm_type: sft}',
-          buffer: `buffer:\n  train_batch_size: 1\n  trainer_input: {experience_buffer: {path: tasks.jsonl, ${set}}}`,
-        },
+        file: supervisedFile(`, ${set}`),
         warns: [
           `buffer.trainer_input.experience_buffer.${set.split(':')[0]}`,
           'It is for experiences',
@@ -163,7 +168,7 @@ const accepted: Readonly<Record<string, Accepted>> = {
       ['explorer.dynamic_sampling', 'max_batches: 4', 'dynamic_sampling.enable'],
       ['explorer.over_rollout', 'wait_after_min: 4', 'over_rollout.ratio'],
       ['explorer.over_rollout', 'return_partial_tasks: true', 'over_rollout.ratio'],
-      ['replay_buffer', 'priority_fn: linear_decay', 'replay_buffer.enable'],
+      ['replay_buffer', 'priority_fn: decay_limit_randomization', 'replay_buffer.enable'],
       ['replay_buffer', 'priority_fn_args: {nonsense: 1}', 'replay_buffer.enable'],
       ['replay_buffer', 'reuse_cooldown_time: 1', 'replay_buffer.enable'],
       ['rollout_correction', 'rollout_is_threshold: 3', 'rollout_correction.rollout_is'],
@@ -182,6 +187,48 @@ const accepted: Readonly<Record<string, Accepted>> = {
   'a part that the file itself switches off': {
     file: { rest: 'explorer: {dynamic_timeout: {enable: false, ratio: 4}}' },
   },
+  'a part that the file itself switches off with null': {
+    file: {
+      algorithm:
+        'algorithm:\n  rollout_correction: {bypass_mode: false, rollout_is: null, rollout_is_threshold: 3}',
+    },
+  },
+  'defaults and empty values of parts that are off': {
+    file: {
+      buffer: `${parts.buffer}
+      data_selector: {selector_type: sequential, feature_keys: [], kwargs: {}}
+  trainer_input: {auxiliary_buffers: {}, experience_buffer: {format: {prompt_key: prompt}, replay_buffer: {priority_fn: linear_decay, priority_fn_args: {decay: 2.0}}}}`,
+      rest: 'explorer: {dynamic_timeout: {ratio: 3}, over_rollout: {wait_after_min: 30}}\ntrainer: {trainer_config: {critic: {}}}',
+    },
+  },
+  'defaults and empty values of what mode train does not do': {
+    file: {
+      ...supervisedFile(''),
+      rest: 'explorer: {eval_interval: 100, eval_on_startup: false, dynamic_sampling: {max_batches: 10}}\nsynchronizer: {sync_style: fixed, sync_interval: 1}',
+    },
+  },
+  'further tasks of mode train': {
+    file: { ...supervisedFile(''), rest: 'explorer: {dynamic_sampling: {max_batches: 3}}' },
+    warns: ['dynamic_sampling.max_batches', 'In mode train no further tasks are drawn'],
+  },
+  'the replay of supervised rows': {
+    file: supervisedFile(', replay_buffer: {reuse_cooldown_time: 3}'),
+    warns: ['replay_buffer.reuse_cooldown_time', 'as often as total_epochs says'],
+  },
+  'the rollout correction of supervised rows': {
+    file: {
+      ...supervisedFile(''),
+      algorithm: 'algorithm: {algorithm_type: sft, rollout_correction: {rollout_is: token}}',
+    },
+    warns: ['rollout_correction.rollout_is', 'sft learns from answers that were not sampled'],
+  },
+  'what only explorers read in mode train': {
+    file: {
+      ...supervisedFile(''),
+      model: 'model: {model_path: ./tiny, external_model: {model_name: gpt}}',
+      rest: 'explorer: {over_rollout: {wait_after_min: 4}, dynamic_timeout: {ratio: 4}}',
+    },
+  },
   'the batches of dapo, which samples dynamically': {
     file: {
       algorithm: 'algorithm:\n  algorithm_type: dapo',
@@ -189,12 +236,7 @@ const accepted: Readonly<Record<string, Accepted>> = {
     },
   },
   'the order of supervised rows, with a key for task sets': {
-    file: {
-      top: 'mode: train',
-      algorithm: 'algorithm: {algorithm_type: sft}',
-      buffer:
-        'buffer:\n  train_batch_size: 1\n  trainer_input: {experience_buffer: {path: tasks.jsonl, data_selector: {kwargs: {a: 1}}}}',
-    },
+    file: supervisedFile(', data_selector: {kwargs: {a: 1}}'),
     warns: ['experience_buffer.data_selector.kwargs', 'It is for task sets'],
   },
   'the critic of another stage': {
@@ -309,17 +351,39 @@ it.each(['train', 'serve'])('warns of each key for what mode %s does not do', (m
       top: `mode: ${mode}`,
       algorithm: `algorithm: {algorithm_type: ${algorithm}}`,
       buffer: `buffer:\n  train_batch_size: 1\n  explorer_input:\n    eval_tasksets: [{path: ./tasks.jsonl, default_workflow_type: nosuch}]\n  ${mode === 'train' ? 'trainer_input: {experience_buffer: {path: tasks.jsonl}}' : ''}`,
-      rest: 'explorer: {eval_interval: 5, eval_on_startup: true}\nsynchronizer: {sync_style: fully_async, max_staleness: 3}',
+      rest: 'explorer: {eval_interval: 5}\nsynchronizer: {sync_style: fully_async, max_staleness: 3}',
     }),
   );
   const keys = warnings.flatMap((text) => / (\S+): ignored\. In mode/.exec(text)?.[1] ?? []);
   expect(keys.toSorted()).toEqual([
     'buffer.explorer_input.eval_tasksets',
     'explorer.eval_interval',
-    'explorer.eval_on_startup',
     'synchronizer.max_staleness',
     'synchronizer.sync_style',
   ]);
+});
+
+describe('a file that writes out every default', () => {
+  const model = { model_path: './tiny' };
+  const task = { path: './tasks.jsonl', default_workflow_type: 'w' };
+  const schema = schemasOf({ algorithms: builtInTables, engines }).run;
+  it.each([
+    { mode: 'both', model, buffer: { explorer_input: { tasksets: [task] } } },
+    { mode: 'serve', model },
+    { mode: 'bench', model, buffer: { explorer_input: { eval_tasksets: [task] } } },
+    {
+      mode: 'train',
+      model,
+      algorithm: { algorithm_type: 'sft' },
+      buffer: { train_batch_size: 1, trainer_input: { experience_buffer: { path: task.path } } },
+    },
+  ])('has no warnings: mode $mode', (given) => {
+    const { algorithm, ...sections } = schema.parse(given);
+    // The old name of a key that has a default as well.
+    const { bypass_old_logprobs: _, ...rest } = algorithm;
+    const { warnings } = parse(cwd, JSON.stringify({ ...sections, algorithm: rest }));
+    expect(warnings).toEqual([]);
+  });
 });
 
 it('takes a number as the file has it where text is expected', () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { loadConfig, problemsOf } from '../src/index.js';
-import { createWorkspace, engines, parse, problems, yaml } from './workspace.js';
+import { createWorkspace, engines, parse, parts, problems, yaml } from './workspace.js';
 
 const cwd = createWorkspace();
 
@@ -155,6 +155,11 @@ describe('secrets', () => {
       'max_timeout: 5\nbuffer: {explorer_input: {taskset: {path: "./${oc.env:MY_TOKEN}"}}}',
       hidden,
     ],
+    [
+      'that is short, as a word of a path',
+      'max_timeout: 5\nbuffer: {explorer_input: {taskset: {path: "./no ${oc.env:MY_TOKEN} here"}}}',
+      'a+(b$',
+    ],
   ])('of variables are not shown: %s', (_, line, value) => {
     const isEngine = line.startsWith('extra');
     const [own, ...more] = line.split('\n');
@@ -168,6 +173,35 @@ describe('secrets', () => {
       : problems(cwd, text, options).map(({ message }) => message);
     expect(said.join()).toContain('[redacted]');
     expect(said.join()).not.toContain(value.slice(0, 7));
+  });
+
+  it.each([
+    ['token', 'max_prompt_tokens'],
+    ['tiny', './tiny'],
+    ['mean', 'token-mean'],
+  ])('that are parts of words leave messages legible: %s', (value, says) => {
+    const found = problems(
+      cwd,
+      yaml({
+        algorithm: 'algorithm: {loss_agg_mode: nah}',
+        model: `model: {model_path: ./tiny/none, max_model_len: 64, max_prompt_tokens: 60, max_response_tokens: 60}`,
+        rest: `explorer: {rollout_model: {api_key: "\${oc.env:VLLM_API_KEY}"}}`,
+      }),
+      { env: { VLLM_API_KEY: value } },
+    );
+    expect(found.map(({ message }) => message).join('\n')).toContain(says);
+  });
+
+  it.each(['true', '4000'])('are texts: %s', (value) => {
+    const found = problems(
+      cwd,
+      yaml({
+        buffer: `${parts.buffer}\n      workflow_args: {use_key: ${value}, b: "\${.use_key}"}`,
+        rest: 'explorer: {dynamic_timeout: {enable: 7}, over_rollout: {ratio: 4000}}',
+      }),
+    );
+    expect(found).toHaveLength(2);
+    for (const { message } of found) expect(message).not.toContain('[redacted]');
   });
 
   it('are not shown in warnings', () => {

@@ -65,7 +65,7 @@ describe('keys that a mode does not read', () => {
   total_steps: 5
   total_epochs: 2
   trainer_input: {experience_buffer: {capacity: 7, keep_trained_steps: 1, ${replay}}}`,
-      rest: 'synchronizer: {sync_interval: 2, trainer_sync_interval: 3, explorer_sync_interval: 3, sync_offset: 1, max_staleness: 4, sync_style: fixed}',
+      rest: 'synchronizer: {sync_interval: 2, trainer_sync_interval: 3, explorer_sync_interval: 3, sync_offset: 1, max_staleness: 4, sync_style: explorer_driven}',
     });
   const named = (text: string, overrides?: Readonly<Record<string, unknown>>) =>
     parse(cwd, text, { overrides }).warnings.flatMap(

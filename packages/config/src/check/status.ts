@@ -77,6 +77,10 @@ function valueAt(values: unknown, path: KeyPath): unknown {
   return value;
 }
 
+/** Returns true if the value at a path is the default of the schema. */
+export const isDefault = (schema: z.ZodType, values: unknown, path: KeyPath): boolean =>
+  same(valueAt(values, path), defaultAt(schema, path)?.value);
+
 function same(a: unknown, b: unknown): boolean {
   return a === b || JSON.stringify(a) === JSON.stringify(b);
 }

@@ -8,6 +8,7 @@ import { presetOf } from './algorithm/algorithm.js';
 import { sayIgnored, type StageContext } from './base/context.js';
 import { experienceBuffer } from './base/paths.js';
 import type { AlgorithmConfig, Mode } from './base/resolved.js';
+import { replayKeys } from './buffer/replay.js';
 import { enabledBy } from './external.js';
 
 interface UnreadKeys {
@@ -19,7 +20,7 @@ interface UnreadKeys {
 /** Keys for evaluations, in the two sections that have them. */
 const ofEvaluations = (reason: string): readonly UnreadKeys[] => [
   { section: ['buffer', 'explorer_input'], names: ['eval_tasksets'], reason },
-  { section: ['explorer'], names: ['eval_interval', 'eval_on_startup'], reason },
+  { section: ['explorer'], names: ['eval_interval'], reason },
 ];
 
 /** Keys that determine when explorer and trainer meet. */
@@ -30,6 +31,12 @@ const timing = [
   'sync_offset',
   'max_staleness',
 ];
+
+const furtherTasks = {
+  section: ['explorer', 'dynamic_sampling'],
+  names: ['max_batches'],
+  reason: 'no further tasks are drawn',
+};
 
 const evaluates = 'nothing is evaluated; trinity eval FILE evaluates the checkpoints';
 
@@ -46,6 +53,7 @@ const unread: Readonly<Partial<Record<Mode, readonly UnreadKeys[]>>> = {
       names: ['total_steps', 'total_epochs'],
       reason: 'clients decide how much is explored; trainer.total_steps limits the train steps',
     },
+    furtherTasks,
     ...ofEvaluations(evaluates),
   ],
   train: [
@@ -59,6 +67,7 @@ const unread: Readonly<Partial<Record<Mode, readonly UnreadKeys[]>>> = {
       names: ['sync_interval', ...timing],
       reason: 'no explorer takes the weights',
     },
+    furtherTasks,
     ...ofEvaluations(evaluates),
   ],
 };
@@ -67,16 +76,20 @@ const unread: Readonly<Partial<Record<Mode, readonly UnreadKeys[]>>> = {
 interface SwitchedKeys extends Omit<UnreadKeys, 'reason'> {
   readonly by: string;
   /**
-   * Returns true if the keys are read, or reported, although `by` is not set.
+   * Returns true if the keys are read, or reported, although `by` is not set, or if `by` would have
+   * no effect either.
    * @default false
    */
   readonly unless?: (context: StageContext) => boolean;
 }
 
+/** Returns true in modes that run no workflows. */
+const runsNone = ({ mode }: StageContext): boolean => mode === 'train' || mode === 'serve';
+
 const external = {
   names: ['model_name', 'base_url_env', 'api_key_env'],
   by: 'enable',
-  unless: (context: StageContext) => enabledBy(context) !== undefined,
+  unless: (context: StageContext) => runsNone(context) || enabledBy(context) !== undefined,
 };
 const correction = {
   section: ['algorithm', 'rollout_correction'],
@@ -88,20 +101,27 @@ const switched: readonly SwitchedKeys[] = [
   { ...external, section: ['explorer', 'rollout_model', 'external_model_config'] },
   {
     section: [...experienceBuffer, 'replay_buffer'],
-    names: ['priority_fn', 'priority_fn_args', 'reuse_cooldown_time'],
+    names: replayKeys,
     by: 'enable',
+    unless: (context) => presetOf(context).schema !== 'experience',
   },
-  { section: ['explorer', 'dynamic_timeout'], names: ['warmup_min_steps', 'ratio'], by: 'enable' },
   {
-    section: ['explorer', 'dynamic_sampling'],
-    names: ['max_batches'],
+    section: ['explorer', 'dynamic_timeout'],
+    names: ['warmup_min_steps', 'ratio'],
     by: 'enable',
-    unless: (context) => presetOf(context).dynamicSampling === true,
+    unless: runsNone,
+  },
+  {
+    section: furtherTasks.section,
+    names: furtherTasks.names,
+    by: 'enable',
+    unless: (context) => context.mode !== 'both' || presetOf(context).dynamicSampling === true,
   },
   {
     section: ['explorer', 'over_rollout'],
     names: ['wait_after_min', 'return_partial_tasks'],
     by: 'ratio',
+    unless: ({ mode }) => mode !== 'both',
   },
   {
     ...correction,
@@ -114,7 +134,7 @@ const switched: readonly SwitchedKeys[] = [
 /** Warns of keys of a part that is off. Says nothing if the file itself switches the part off. */
 function saySwitchedOff(context: StageContext): void {
   for (const { section, names, by, unless } of switched)
-    if (!context.isSet(...section, by) && unless?.(context) !== true)
+    if (nodeAt(context.tree, [...section, by]) === undefined && unless?.(context) !== true)
       sayIgnored(context, section, names, `It needs ${section.at(-1)}.${by}.`);
 }
 

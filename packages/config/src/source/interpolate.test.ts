@@ -84,6 +84,21 @@ describe('interpolation', () => {
   });
 
   it.each([
+    ['1e-6', '0.000001'],
+    ['1.0e-5', '0.00001'],
+    ['0x10', '16'],
+    ['0o17', '15'],
+    ['+5', '5'],
+    ['.5', '0.5'],
+    ['5.', '5'],
+    ['1_000', '1_000'],
+    ['-1.50', '-1.50'],
+    ['.inf', 'Infinity'],
+  ])('writes %s as %s inside a longer string', (number, text) => {
+    expect(resolve(`a: ${number}\nb: "x-\${a}"`).value).toMatchObject({ b: `x-${text}` });
+  });
+
+  it.each([
     ['a: ${a}', 'a -> a'],
     ['a: ${b}\nb: x${a}', 'a -> b -> a'],
     ['a: {b: "${a}"}', 'a -> a.b -> a'],

@@ -34,7 +34,7 @@ export interface InterpolatedTree {
   readonly problems: readonly LocatedProblem[];
   /** Paths without a value because of a problem. */
   readonly failed: readonly KeyPath[];
-  /** Values of variables and keys with the names of secrets that interpolations have read. */
+  /** Texts of variables and keys with the names of secrets that interpolations have read. */
   readonly secrets: ReadonlySet<string>;
 }
 
@@ -46,6 +46,12 @@ const maxChain = 200;
  * counts as ten characters.
  */
 const maxMade = 1_000_000;
+
+/**
+ * Matches numbers that keep their written form inside a longer string, such as the version `1.10`.
+ * Other forms are written as JavaScript does: `1.0e-5` as `0.00001`, `0x10` as `16`.
+ */
+const plainDecimal = /^-?\d+(?:\.\d+)?$/;
 
 const resolverNames = ['oc.env', 'oc.decode', 'oc.select', 'oc.create'];
 
@@ -155,7 +161,7 @@ class Interpolator {
         throw new ExpressionProblem(
           'One of the values in this string is nothing. Give it a value, or a default as in "${oc.env:NAME,default}".',
         );
-      return source ?? String(value);
+      return source !== undefined && plainDecimal.test(source) ? source : String(value);
     });
     this.#make(text.reduce((sum, { length }) => sum + length, 0));
     return { value: text.join(''), secret: found.some(({ secret }) => secret) };
@@ -268,7 +274,7 @@ class Interpolator {
       if (resolved === undefined) throw new ExpressionProblem('');
       if (resolved.kind !== 'scalar') return { value: resolved, secret };
       const { value, source } = resolved;
-      if (secret) this.secrets.add(String(value));
+      if (secret && typeof value === 'string') this.secrets.add(value);
       return { value, source, secret: secret || resolved.secret === true };
     }
     const known = this.#context.defaultAt(path);

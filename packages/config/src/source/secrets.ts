@@ -30,17 +30,25 @@ export function plainUnlessSecret(node: Node): unknown {
   );
 }
 
-/**
- * Minimum number of characters of a secret that is removed from texts. A shorter value may be a
- * part of any word.
- */
+/** Minimum number of characters of a secret that is removed from texts. */
 const shortestSecret = 4;
+/**
+ * Minimum number of characters of a secret that is removed from inside of words and paths. A
+ * shorter value, such as `token`, may be a part of a common word.
+ */
+const shortestPart = 8;
+
+function withoutSecret(text: string, secret: string): string {
+  if (secret.length >= shortestPart) return text.replaceAll(secret, redacted);
+  const escaped = secret.replaceAll(/[^\w\s]/g, String.raw`\$&`);
+  return text.replaceAll(new RegExp(`(?<![\\w/.-])${escaped}(?![\\w/.-])`, 'g'), redacted);
+}
 
 /** Removes secrets from a text, and what looks like a secret. */
 export function withoutSecrets(text: string, secrets: Iterable<string>): string {
   const shown = [...secrets].filter(({ length }) => length >= shortestSecret);
   const longestFirst = shown.sort((a, b) => b.length - a.length);
-  return redactText(longestFirst.reduce((rest, each) => rest.replaceAll(each, redacted), text));
+  return redactText(longestFirst.reduce(withoutSecret, text));
 }
 
 /**

@@ -6,7 +6,7 @@ import { ConfigError } from '@trinity-rft/core';
 import type { EngineFacts } from '@trinity-rft/core/engine';
 import { defaultEngineName } from '../../schema/engines.js';
 import type { KeyPath } from '../../source/node.js';
-import type { StageContext } from '../base/context.js';
+import { sayIgnored, type StageContext } from '../base/context.js';
 import type { AlgorithmConfig, StageConfig } from '../base/resolved.js';
 import { checkDevice } from '../model/device.js';
 import { checkWeights } from '../model/quantization.js';
@@ -105,10 +105,12 @@ export function checkEngine(
       `the engine "${engine}" cannot score text, so an explorer in a process of its own cannot prove that it samples with the trainer's weights. Use mode: both.`,
       [['mode']],
     );
-  if (context.isSet(...tinkerKey) && modelSection !== tinkerKey.join('.'))
-    context.warn(
-      tinkerKey,
-      `ignored. The engine "${engine}" trains; set enable: true for the server.`,
+  if (modelSection !== tinkerKey.join('.'))
+    sayIgnored(
+      context,
+      ['model'],
+      ['tinker'],
+      `The engine "${engine}" trains; set enable: true for the server.`,
     );
   checkAdapters(context, { engine, facts, model });
 }

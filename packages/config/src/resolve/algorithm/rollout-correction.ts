@@ -18,7 +18,10 @@ export function deriveRolloutCorrection(
 ): RolloutCorrection | undefined {
   const { rollout_correction: input, algorithm_type: type } = context.input.algorithm;
   if (input.bypass_mode) {
-    warnOfUnused(context);
+    const reason = needsRollouts
+      ? 'It needs bypass_mode: false.'
+      : `${type} learns from answers that were not sampled.`;
+    sayIgnored(context, section, others, reason);
     return undefined;
   }
   if (!needsRollouts) {
@@ -44,10 +47,6 @@ const others = [
   'rollout_rs',
   'rollout_rs_threshold',
 ];
-
-function warnOfUnused(context: StageContext): void {
-  sayIgnored(context, section, others, 'It needs bypass_mode: false.');
-}
 
 function rejectionsOf(context: StageContext): readonly RejectionOption[] {
   const { rollout_rs: rs, rollout_rs_threshold: given } =

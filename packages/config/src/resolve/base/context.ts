@@ -2,6 +2,7 @@
  * Input for resolving a stage: values, their positions in the file, and functions that report
  * problems.
  */
+import { isDefault } from '../../check/status.js';
 import type { EngineFactsTable } from '../../schema/engines.js';
 import type { RunInput, RunSchema } from '../../schema/root.js';
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
@@ -144,7 +145,7 @@ export function ignoredByAll({ inherited }: Findings, stages: number): readonly 
 
 /**
  * Warns that those keys in `names` have no effect that the file sets to a value other than the
- * empty string.
+ * default or an empty text, list or section.
  */
 export function sayIgnored(
   context: StageContext,
@@ -153,8 +154,7 @@ export function sayIgnored(
   reason: string,
 ): void {
   for (const name of names)
-    if (context.isSet(...section, name) && !isEmpty(context.tree, [...section, name]))
-      context.ignore([...section, name], reason);
+    if (asksForSomething(context, [...section, name])) context.ignore([...section, name], reason);
 }
 
 /**
@@ -171,9 +171,17 @@ function startsWith(path: KeyPath, start: KeyPath): boolean {
   return start.length <= path.length && start.every((part, index) => part === path[index]);
 }
 
-function isEmpty(tree: MapNode, path: KeyPath): boolean {
+function asksForSomething({ tree, input, sections }: StageContext, path: KeyPath): boolean {
   const node = nodeAt(tree, path);
-  return node?.kind === 'scalar' && node.value === '';
+  if (node === undefined || isNull(node) || isEmpty(node)) return false;
+  const [section, ...rest] = path;
+  const name = section as keyof typeof sections;
+  return !isDefault(sections[name], input[name], rest);
+}
+
+function isEmpty(node: Node): boolean {
+  if (node.kind === 'scalar') return node.value === '';
+  return node.kind === 'list' ? node.items.length === 0 : node.entries.size === 0;
 }
 
 function isGiven(tree: MapNode, path: KeyPath): boolean {

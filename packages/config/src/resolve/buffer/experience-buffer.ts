@@ -31,12 +31,11 @@ export function deriveExperienceBuffer(
     jobDirectory,
   }: { readonly algorithm: AlgorithmConfig; readonly jobDirectory: string },
 ): ExperienceBufferConfig {
-  const { experience_buffer: input } = context.input.buffer.trainer_input;
-  checkName(context, at('name'), input.name);
+  checkName(context, at('name'), context.input.buffer.trainer_input.experience_buffer.name);
   if (context.mode !== 'bench')
     sayUnreadBuffer(context, experienceBuffer, algorithm.needsRollouts ? 'store' : 'rows');
   if (algorithm.needsRollouts) return store(context, jobDirectory);
-  noReplay(context, experienceBuffer, input, 'Rows are trained on as often as total_epochs says.');
+  noReplay(context, experienceBuffer, 'Rows are trained on as often as total_epochs says.');
   return supervised(context, model);
 }
 
@@ -51,7 +50,7 @@ export function deriveAuxiliaryBuffers(
       const schema = input.schema_type ?? (input.storage_type === 'sql' ? 'experience' : 'sft');
       const name = context.isSet(...path, 'name') ? input.name : key;
       checkName(context, [...path, 'name'], name);
-      noReplay(context, path, input, 'Experts are mixed in again and again anyway.');
+      noReplay(context, path, 'Experts are mixed in again and again anyway.');
       sayUnreadBuffer(context, path, schema === 'sft' ? 'rows' : 'store');
       return [
         key,

@@ -4,7 +4,7 @@ import { milliseconds } from '../../schema/fields.js';
 import type { RunInput } from '../../schema/root.js';
 import type { KeyPath } from '../../source/node.js';
 import { derivePart } from '../algorithm/parts.js';
-import type { StageContext } from '../base/context.js';
+import { sayIgnored, type StageContext } from '../base/context.js';
 import type { ReplayConfig } from '../base/resolved.js';
 
 type BufferInput = RunInput['buffer']['trainer_input']['experience_buffer'];
@@ -20,6 +20,9 @@ const priorityFns = {
     },
   },
 } satisfies Readonly<Record<string, { readonly args: ArgSpec }>>;
+
+/** Keys that apply only if the replay buffer is enabled. */
+export const replayKeys = ['priority_fn', 'priority_fn_args', 'reuse_cooldown_time'] as const;
 
 const priorityFnOf = (name: BufferInput['replay_buffer']['priority_fn']) =>
   name === 'linear_decay' ? name : 'decay_limit_randomization';
@@ -56,12 +59,7 @@ export function deriveReplay(
   };
 }
 
-/** Warns of a replay buffer that has no effect. */
-export function noReplay(
-  context: StageContext,
-  section: KeyPath,
-  { replay_buffer: { enable } }: BufferInput,
-  why: string,
-): void {
-  if (enable) context.warn([...section, 'replay_buffer', 'enable'], `ignored. ${why}`);
+/** Warns of the keys of a replay buffer that has no effect. */
+export function noReplay(context: StageContext, section: KeyPath, why: string): void {
+  sayIgnored(context, [...section, 'replay_buffer'], ['enable', ...replayKeys], why);
 }

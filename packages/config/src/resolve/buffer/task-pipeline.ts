@@ -8,7 +8,7 @@ import { unsupportedTaskOperators } from '../../schema/known-names.js';
 import { showValue } from '../../source/secrets.js';
 import type { KeyPath } from '../../source/node.js';
 import { derivePart } from '../algorithm/parts.js';
-import type { StageContext } from '../base/context.js';
+import { sayIgnored, type StageContext } from '../base/context.js';
 import type { NameTable, TaskOperatorFacts } from '../base/names.js';
 import { locate } from '../base/paths.js';
 import type { AuxiliaryModelConfig, PartConfig, TaskPipelineConfig } from '../base/resolved.js';
@@ -38,11 +38,12 @@ export function deriveTaskPipeline(
 
 /** Warns of a pipeline in a stage that explores nothing. */
 function warnOfNoTasks(context: StageContext): void {
-  if (context.isSet(...section))
-    context.ignore(
-      section,
-      `It works on the task sets that a run learns from, and mode ${context.mode} has none.`,
-    );
+  sayIgnored(
+    context,
+    ['data_processor'],
+    ['task_pipeline'],
+    `It works on the task sets that a run learns from, and mode ${context.mode} has none.`,
+  );
 }
 
 function checkInputs(context: StageContext): void {

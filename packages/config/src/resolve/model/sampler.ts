@@ -4,7 +4,7 @@ import { addressProblem } from '@trinity-rft/core/support';
 import { samplerNames } from '../../schema/engines.js';
 import type { KeyPath } from '../../source/node.js';
 import { showValue } from '../../source/secrets.js';
-import type { StageContext } from '../base/context.js';
+import { sayIgnored, type StageContext } from '../base/context.js';
 import type { SamplerConfig } from '../base/resolved.js';
 
 const section: KeyPath = ['explorer', 'rollout_model'];
@@ -119,8 +119,7 @@ function warnOfNoServers(context: StageContext, name: string | undefined): void 
       at('engine_type'),
       'ignored. The embedded engine samples instead; give base_url to sample on servers.',
     );
-  if (context.isSet(...at('api_key')))
-    context.warn(at('api_key'), 'ignored. Every run gets its own key.');
+  sayIgnored(context, section, ['api_key'], 'Every run gets its own key.');
 }
 
 function serverAt(context: StageContext, address: string): ServerAddress | undefined {

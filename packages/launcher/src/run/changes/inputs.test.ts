@@ -1,9 +1,17 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { StageConfig } from '@trinity-rft/config';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { inputsOf } from './inputs.js';
+import { changedInputs, inputsOf, type Inputs } from './inputs.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-inputs-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -29,12 +37,12 @@ it.each([
 });
 
 describe('a file that an argument names', () => {
-  const digests = (file: string) =>
+  const digests = (file: string, before?: Inputs) =>
     inputsOf({ jobDirectory: at('runs'), algorithm: { args: { file } }, model: {} } as never, {
       rows: {},
       plugins: [at('gone.ts')],
       cwd: root,
-      before: undefined,
+      before,
     });
 
   it('is left out if it is gone or cannot be read', async () => {
@@ -58,5 +66,17 @@ describe('a file that an argument names', () => {
     expect(new Set([small, large, larger].map(Object.values).map(([it]) => it.sha256)).size).toBe(
       3,
     );
+  });
+
+  it('keeps the digest of the contents that a record has, if it is large', async () => {
+    const file = at('recorded');
+    writeFileSync(file, '');
+    truncateSync(file, 2 ** 30);
+    const { size: sizeBytes, ctimeMs: changedMs, ino: inode } = statSync(file);
+    const key = 'algorithm.args.file';
+    const before = { [key]: { sha256: 'contents', stat: { sizeBytes, changedMs, inode } } };
+    expect(changedInputs(before, await digests(file, before))).toEqual([]);
+    truncateSync(file, 2 ** 30 + 1);
+    expect(changedInputs(before, await digests(file, before))).toEqual([key]);
   });
 });
