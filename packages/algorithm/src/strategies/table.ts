@@ -10,6 +10,7 @@ export const sampleStrategies = {
     args: {},
     doc: { summary: 'The oldest experiences of the buffer, whatever their age.', formula: '' },
   },
+  warmup: { args: {}, doc: { summary: 'Older name of default.', formula: '' } },
   staleness_control: {
     args: {
       maxStaleness: numberArg(
