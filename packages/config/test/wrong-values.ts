@@ -115,7 +115,7 @@ algorithm.entropy_loss_fn: max
 algorithm.entropy_loss_fn_args.entropy_coef: lots
   got "lots", expected a number.
 algorithm.sample_strategy: mixed
-  got "mixed", expected one of default, staleness_control, mix.
+  got "mixed", expected one of default, warmup, staleness_control, mix.
 algorithm.loss_agg_mode: mean
   got "mean", expected one of token-mean, seq-mean-token-sum, seq-mean-token-m
 model.model_path: ./no-config

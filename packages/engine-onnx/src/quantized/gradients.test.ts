@@ -117,7 +117,7 @@ describe('an embedding table of which only rows are read', () => {
       );
       const ids = Int32Array.of(3, 95, 0, 3);
       expect(base.embed(ids, embeddingName)).toEqual(decoded.embed(ids, embeddingName));
-      expect(base.digest()).toBe(decoded.digest());
+      expect(await base.digest()).toBe(await decoded.digest());
       expect(base.graphBytes).toBe(decoded.graphBytes);
     },
   );
