@@ -118,6 +118,7 @@ function inWorkspace(file: string): string {
 
 const plugins = (): readonly string[] => ['--plugin-dir', path.join(workspace.root, 'plugins')];
 
+const withoutDatabase = 'without a database (sqlite:///file.db or postgresql://...) as';
 it.each<readonly [args: readonly string[], message: string]>([
   [
     ['pairs', 'a.db', '--tasks', 'b.jsonl', '--output', 'sqlite:///c.db', '--label-studio'],
@@ -127,8 +128,12 @@ it.each<readonly [args: readonly string[], message: string]>([
     [
       ['pairs a.jsonl --output c.jsonl', '--label-studio', 'without --tasks'],
       ['pairs a.jsonl --output c.jsonl', '--prompt-key p', 'without --tasks'],
-      ['pairs a.jsonl --output c.jsonl', '--table t', 'without a database'],
-      ['pairs a.db --tasks b.jsonl --output c.jsonl', '--table t', 'without a database'],
+      ['pairs a.db --output c.jsonl', '--table t', `${withoutDatabase} <from>, which is a.db`],
+      [
+        'pairs a.db --tasks b.jsonl --output c.jsonl',
+        '--table t',
+        `${withoutDatabase} --output, which is c.jsonl`,
+      ],
       ['log a --json', '--lines 3', 'with --json'],
       ['log a --json', '--answers', 'with --json'],
       ['log a --metric m', '--warnings', 'with --metric'],
@@ -167,6 +172,13 @@ it('names the line of a file of choices that is not JSON', async () => {
   const file = workspace.write('choices.jsonl', '{}\n{"preferred": 1\n');
   const { exitCode, stderr } = await mainHere('pairs', file, '--output', `${file}.rows`);
   expect([exitCode, stderr]).toEqual([2, expect.stringContaining(`${file}:2 is not JSON: `)]);
+});
+
+it('says how to name a database of choices', async () => {
+  const file = workspace.write('choices.db', 'SQLite format 3\0 and more');
+  const { exitCode, stderr } = await mainHere('pairs', file, '--output', `${file}.rows`);
+  const message = `${file} is an SQLite database. Write sqlite:///${file}`;
+  expect([exitCode, stderr]).toEqual([2, expect.stringContaining(message)]);
 });
 
 describe('trinity config', () => {

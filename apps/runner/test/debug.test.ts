@@ -246,6 +246,15 @@ describe('finding records', () => {
     ]);
   });
 
+  it('refuses a configuration that cannot be read', async () => {
+    const missing = output('missing.yaml');
+    for (const named of [[missing], ['-c', missing]])
+      expect(await mainHere('debug', ...named, '-m', 'viewer')).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringMatching(/missing\.yaml cannot be read: .* needs no file/),
+      });
+  });
+
   it('says what to do where nothing was debugged yet', async () => {
     expect(await mainHere('debug', '-m', 'viewer', '-o', output('nowhere'))).toMatchObject({
       exitCode: 2,

@@ -1,5 +1,5 @@
 /** Tests `trinity eval`, and the recorded answers of evaluations. */
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { readExperiences } from '@trinity-rft/buffer';
 import type { Evaluation } from '@trinity-rft/inspect';
@@ -124,6 +124,14 @@ it('compares with an earlier file, writes reports, and ends with 4 below what is
     const refused = await command('eval', `${option}=${value}`);
     expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining(option)]);
   }
+  for (const option of ['--json', '--junit', '--markdown']) {
+    const refused = await command('eval', option, path.join(json, 'file'));
+    // Before anything is evaluated.
+    expect([refused.exitCode, refused.stdout]).toEqual([2, '']);
+    expect(refused.stderr).toContain(`${option} is "${json}/file", which cannot be written`);
+  }
+  const folder = await command('eval', '--json', workspace.root);
+  expect([folder.stdout, folder.stderr]).toEqual(['', expect.stringContaining('is a folder')]);
   writeFileSync(json, '{"sets":[{"set":"fresh","tasks":[{}]}]}');
   const damaged = await command('eval', '--baseline', json);
   expect([damaged.exitCode, damaged.stderr]).toEqual([2, expect.stringContaining('--baseline')]);
@@ -131,6 +139,21 @@ it('compares with an earlier file, writes reports, and ends with 4 below what is
     const alone = await command('eval', '--checkpoints', names, '--fail-on-regression');
     expect([alone.exitCode, alone.stderr]).toEqual([2, expect.stringContaining('Name two')]);
   }
+});
+
+it('writes what was evaluated before it says that nothing is compared', async () => {
+  cpSync(job, path.join(path.dirname(job), 'single'), { recursive: true });
+  for (const step of [2, 4])
+    rmSync(path.join(path.dirname(job), `single/global_step_${step}`), { recursive: true });
+  const text = workspace.read('evaluated.yaml').replaceAll(/(name"?: "?)evaluated/g, '$1single');
+  const markdown = path.join(workspace.root, 'ci/single.md');
+  const { exitCode, stderr } = await trinity(
+    ...[workspace.root, 'eval', workspace.write('single.yaml', text)],
+    ...['--plugin-dir', 'plugins', '--checkpoints', 'best', '--fail-on-regression'],
+    ...['--markdown', markdown],
+  );
+  expect([exitCode, stderr]).toEqual([2, expect.stringContaining('Name two')]);
+  expect(readFileSync(markdown, 'utf8')).toContain('fresh');
 });
 
 it('leaves the record of the file that the run was started from', async () => {

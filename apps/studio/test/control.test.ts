@@ -150,10 +150,14 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     const sure = 'li:has(a[href*=job]) .sure';
     const control = async (verb: string): Promise<void> => {
       await look.says(button, `${verb} runs/p/job`);
-      await look.page.locator(button).click();
-      await look.page.waitForSelector(sure);
-      await look.page.locator(sure).click();
+      await look.press(button);
+      await look.press(sure);
     };
+    await look.says(button, 'Stop');
+    // The output, which grows, moves no button.
+    expect(
+      await look.page.$$eval('main section section', (all) => all.map((each) => each.ariaLabel)),
+    ).toEqual(['Runs that can be stopped or resumed', 'Started runs']);
     await control('Stop');
     await look.says(started, 'ended with exit code 130');
     await control('Resume');
@@ -180,12 +184,28 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     await look.page.locator(back).click();
     await look.says('.builder-bar [role=group]', 'The changes are not saved.');
     expect(await look.violations()).toEqual([]);
+    const asksToLeave = () =>
+      look.page.evaluate("!dispatchEvent(new Event('beforeunload', { cancelable: true }))");
+    expect(await asksToLeave()).toBe(true);
+    // Without changes there is no question, and new changes ask none by themselves.
+    const opened = readFileSync(path.join(bench.root, 'job.yaml'), 'utf8');
+    await look.type('.yaml textarea', opened);
+    await look.page.waitForSelector('.builder-bar > .quiet');
+    expect(await asksToLeave()).toBe(false);
+    await look.type('.yaml textarea', 'name: other');
+    await look.page.waitForSelector('.builder-bar > .quiet');
+    await look.page.locator(back).click();
     await look.page.locator('.builder-bar [role=group] ::-p-text(No)').click();
     await look.page.waitForSelector('.builder-bar > .quiet');
     const text = await look.page.$eval('.yaml textarea', (area) => area.value);
     expect(text).toBe('name: other');
     await look.page.locator(back).click();
     await look.page.locator('.builder-bar .sure').click();
+    // The text of a file under another name is not lost.
+    await look.page.locator('.files ::-p-text(job.yaml)').click();
+    await look.type('.builder-bar input', 'copy.yaml');
+    await look.page.locator(back).click();
+    await look.page.waitForSelector('.begin .card');
     // A template that was not edited has nothing to lose.
     await look.page.locator('.begin .card').click();
     await look.page.waitForSelector('.yaml textarea');

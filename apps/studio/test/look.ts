@@ -9,7 +9,7 @@ export const timeout = 120_000;
 export const attack =
   '<script>steal()</script><img src=x onerror="steal()"><svg onload=steal()></svg>"\'><b id=injected>';
 
-/** Page without `click` and `type`, which fail if an element is about to appear; `locator` and `Look` wait for it. */
+/** Page without `click` and `type`, which fail if an element is about to appear; `locator` and `Look` wait for it. A click of a `locator` misses an element that moves at that moment; `press` does not. */
 export type PatientPage = Omit<Page, 'click' | 'type'>;
 
 export interface Look {
@@ -19,6 +19,8 @@ export interface Look {
   /** Waits until the text of an element contains `wanted`. */
   says(selector: string, wanted: string): Promise<void>;
   text(selector: string): Promise<string>;
+  /** Clicks an element by no coordinates, once it is there. */
+  press(selector: string): Promise<void>;
   /** Replaces the text of an element once it is there; a line break at the end presses Enter. */
   type(selector: string, text: string): Promise<void>;
   /** Serious violations found by axe, in the light and the dark theme. */
@@ -77,6 +79,10 @@ function lookAt(page: Page, problems: readonly string[]): Look {
     page,
     problems,
     says,
+    press: async (selector) => {
+      const found = `document.querySelector(${JSON.stringify(selector)})`;
+      await page.waitForFunction(`${found} && (${found}.click(), true)`);
+    },
     type: async (selector, text) => {
       const line = text.replace(/\n$/, '');
       const value = `document.querySelector(${JSON.stringify(selector)})?.value`;

@@ -2,7 +2,7 @@
  * `trinity debug`: serves the model, runs a workflow once, or shows the experiences that the
  * workflow recorded.
  */
-import { readFile } from 'node:fs/promises';
+import { access, constants, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { DebugOptions } from '@trinity-rft/inspect';
 import type { Command } from 'commander';
@@ -18,9 +18,9 @@ import {
   type FileOptions,
   type PluginOptions,
 } from '../shared/options.js';
-import { writeOutput } from '../shared/output-file.js';
+import { assertOutput, writeOutput } from '../shared/output-file.js';
 import { viewRecords } from './studio.js';
-import { oneOf, refuseUnused } from '../shared/arguments.js';
+import { invalid, oneOf, refuseUnused } from '../shared/arguments.js';
 
 interface DebugArguments extends FileOptions, PluginOptions {
   readonly module: string;
@@ -125,6 +125,7 @@ async function runWorkflow(
   const { debugFiles, debugWorkflow, renderWorkflowDebug } = await import('@trinity-rft/inspect');
   const { standardTerminal } = await import('@trinity-rft/launcher');
   const { outputFile, disableOverwrite = false, enableProfiling = false } = given;
+  if (outputFile !== undefined) await assertOutput('--output-file', outputFile);
   const report = await debugWorkflow({
     ...debugOptions(file, given),
     overwrite: !disableOverwrite,
@@ -139,12 +140,24 @@ async function runWorkflow(
   return report.error ? exitCodes.failed : exitCodes.done;
 }
 
-/** Shows the records in the output directory, whatever configuration is named. */
+/**
+ * Shows the records in the output directory, whatever configuration is named.
+ * @throws ConfigError if a configuration is named that cannot be read
+ */
 async function viewExperiences(
-  _file: string | undefined,
+  file: string | undefined,
   given: DebugArguments,
   write: Write,
 ): Promise<number> {
+  if (file !== undefined || given.config !== undefined) {
+    const config = fileOf('debug', file, given);
+    await access(config, constants.R_OK).catch((cause: unknown) => {
+      throw invalid(
+        `${config} cannot be read: ${(cause as Error).message}. The viewer needs no file: leave it out.`,
+        cause,
+      );
+    });
+  }
   const { debugFiles } = await import('@trinity-rft/inspect');
   return viewRecords(path.join(given.outputDir, debugFiles.experiences), given, write);
 }

@@ -14,7 +14,7 @@ import {
   type FileOptions,
   type PluginOptions,
 } from '../shared/options.js';
-import { writeOutput } from '../shared/output-file.js';
+import { assertOutput, writeOutput } from '../shared/output-file.js';
 import { invalid, numberOf } from '../shared/arguments.js';
 
 interface EvalArguments extends FileOptions, PluginOptions {
@@ -72,6 +72,10 @@ async function evalCommand(
   const checkpoints = given.checkpoints.split(',').map((name) => name.trim());
   const expectations = readExpectations(given, checkpoints);
   const named = given.baseline === undefined ? undefined : await findBaseline(given.baseline);
+  for (const name of ['json', 'junit', 'markdown'] as const) {
+    const output = given[name];
+    if (output !== undefined) await assertOutput(`--${name}`, output);
+  }
   const inspect = await import('@trinity-rft/inspect');
   const { standardTerminal } = await import('@trinity-rft/launcher');
   const terminal = standardTerminal();
@@ -97,15 +101,15 @@ async function evalCommand(
           'stopping; nothing is compared',
         );
   if (baseline?.interrupted) return exitCodes.interrupted;
-  if (expectations.margin !== undefined && !baseline)
-    for (const { checkpoints: compared } of evaluation.sets)
-      if (compared.length === 1) throw nothingToCompare(given.checkpoints);
   const comparisons = inspect.compareEvaluations(evaluation, baseline);
   if (named) write(inspect.renderComparisons(named.name, comparisons));
   const summary = inspect.renderMarkdown(evaluation, comparisons);
   if (given.markdown !== undefined) await writeOutput('--markdown', given.markdown, summary);
   const stepSummary = process.env['GITHUB_STEP_SUMMARY'];
   if (stepSummary) await appendFile(stepSummary, summary);
+  if (expectations.margin !== undefined && !baseline)
+    for (const { checkpoints: compared } of evaluation.sets)
+      if (compared.length === 1) throw nothingToCompare(given.checkpoints);
   const unmet = inspect.unmetExpectations(evaluation, comparisons, expectations);
   for (const sentence of unmet) write(`${sentence}\n`);
   return unmet.length === 0 ? exitCodes.done : exitCodes.belowExpectation;

@@ -40,8 +40,14 @@ export const addPairs: AddCommand = (program, { exitWith, write }) =>
         const { isDatabase } = await import('@trinity-rft/buffer/pairs');
         if (given.tasks === undefined)
           refuseUnused(command, 'without --tasks', '--prompt-key', '--label-studio');
-        const holder = given.tasks === undefined ? from : given.output;
-        if (!isDatabase(holder)) refuseUnused(command, 'without a database', '--table');
+        const [place, holder] =
+          given.tasks === undefined ? ['<from>', from] : ['--output', given.output];
+        if (!isDatabase(holder))
+          refuseUnused(
+            command,
+            `without a database (sqlite:///file.db or postgresql://...) as ${place}, which is ${redactText(holder)}`,
+            '--table',
+          );
         const count = await (given.tasks === undefined
           ? writeChosen(from, given)
           : writePairs(from, { ...given, tasks: given.tasks }));
@@ -90,6 +96,8 @@ async function readFrom(from: string): Promise<readonly unknown[]> {
   const text = await readFile(from, 'utf8').catch((cause: unknown) => {
     throw invalid(`${from} cannot be read: ${(cause as Error).message}.`, cause);
   });
+  if (text.startsWith('SQLite format 3\0'))
+    throw invalid(`${from} is an SQLite database. Write sqlite:///${from}`);
   return parse(text, from);
 }
 

@@ -9,8 +9,9 @@ export const serverFlags: readonly string[] = ['--max-semi-space-size=4', '--v8-
  * Restarts this process with the flags that are missing, under the same process id, so that
  * signals, exit codes and open streams are preserved. Flags that are already set, also in
  * `NODE_OPTIONS`, keep their values. A no-op if Node.js cannot replace the process (on Windows, or
- * before 22.15), or if a parent process has an IPC channel to this process. Removes the flags from
- * `process.execArgv`, because child processes may compute.
+ * before 22.15), or if a parent process has an IPC channel to this process. Removes flags that have
+ * these values from `process.execArgv`, because child processes may compute. Child processes still
+ * get flags of `NODE_OPTIONS`.
  */
 export function restartWithServerFlags(): void {
   const given = [...process.execArgv, ...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/)];

@@ -2,26 +2,33 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { afterEach, expect, it } from 'vitest';
+import { manualClock } from '@trinity-rft/testing';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { withStudio } from './studio-beside.js';
 
 const { argv } = process;
-const folder = mkdtempSync(path.join(tmpdir(), 'trinity-beside-'));
+let folder: string;
+let said: string;
+const write = (text: string): void => void (said += text);
+const terminal = { isTTY: false, columns: () => 80, write };
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'trinity-beside-'));
+  said = '';
+});
 afterEach(() => {
   process.argv = argv;
   rmSync(folder, { recursive: true });
 });
 
-it('ends with the run if its process was killed before', async () => {
+/** Takes the place of the studio, in a process of its own. */
+function studioIs(text: string): void {
   const script = path.join(folder, 'studio.mjs');
-  writeFileSync(
-    script,
-    'console.log(`Open http://studio/${process.pid}`); setInterval(() => {}, 1000);',
-  );
+  writeFileSync(script, `process.on('disconnect', () => process.exit());\n${text}`);
   process.argv = [argv[0] ?? '', script];
-  let said = '';
-  const write = (text: string): void => void (said += text);
-  const terminal = { isTTY: false, columns: () => 80, write };
+}
+
+it('ends with the run if its process was killed before', async () => {
+  studioIs('console.log(`Open http://studio/${process.pid}`); setInterval(() => {}, 1000);');
   const isAlive = (pid: number): boolean => {
     try {
       return process.kill(pid, 0);
@@ -38,4 +45,43 @@ it('ends with the run if its process was killed before', async () => {
     return 'done';
   });
   expect(result).toBe('done');
+});
+
+it('is not waited for longer than half a minute, and shows its address when it has one', async () => {
+  const ready = path.join(folder, 'ready');
+  studioIs(`
+    import { existsSync } from 'node:fs';
+    const poll = setInterval(() => {
+      if (!existsSync(${JSON.stringify(ready)})) return;
+      clearInterval(poll);
+      console.log('Open http://studio/late');
+      setInterval(() => {}, 1000);
+    }, 1);`);
+  const clock = manualClock();
+  const run = withStudio(
+    folder,
+    terminal,
+    async () => {
+      expect(said).toContain('has not started within 30 s; the run begins');
+      writeFileSync(ready, '');
+      while (!said.includes('run ends: http://studio/late')) await setTimeout(1);
+      return 'done';
+    },
+    clock,
+  );
+  // The waits for the first line about the wait, and for the deadline.
+  while (clock.sleeping < 2) await setTimeout(1);
+  await clock.advance(30_000);
+  expect(await run).toBe('done');
+  expect(said).not.toContain('did not start');
+});
+
+it('says nothing of a studio that ends with the run before it has started', async () => {
+  studioIs('setInterval(() => {}, 1000);');
+  const clock = manualClock();
+  const run = withStudio(folder, terminal, async () => 'done', clock);
+  while (clock.sleeping < 2) await setTimeout(1);
+  await clock.advance(30_000);
+  expect(await run).toBe('done');
+  expect(said).not.toContain('did not start');
 });

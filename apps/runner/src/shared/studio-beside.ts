@@ -2,24 +2,25 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
-import { systemClock } from '@trinity-rft/core';
+import { systemClock, type Clock } from '@trinity-rft/core';
 import { waitingFor } from '@trinity-rft/core/support';
 import type { Terminal } from '@trinity-rft/launcher';
 import { ownCommand } from './server-flags.js';
 
-/** Milliseconds in which the studio must end after the run. */
-const stopMs = 10_000;
+/** Milliseconds that the run waits for the studio to start, and that the studio has to end. */
+const [startMs, stopMs] = [30_000, 10_000];
 
 /**
  * Runs the studio in another process, so that reading data for its page takes no time from the
- * training loop. If the studio cannot start, the run continues and the reason is written to
- * standard error.
+ * training loop. If the studio cannot start, or takes long to start, the run continues and the reason
+ * is written to standard error.
  * @param folder folder of runs, which is created if it is missing
  */
 export async function withStudio<T>(
   folder: string,
   terminal: Terminal,
   work: () => Promise<T>,
+  clock: Pick<Clock, 'now' | 'after'> = systemClock,
 ): Promise<T> {
   await mkdir(folder, { recursive: true });
   // A process group of its own keeps the studio alive at the first Ctrl-C, at which the run saves a
@@ -33,22 +34,32 @@ export async function withStudio<T>(
     studio.once('exit', () => resolve()).once('error', () => resolve());
   });
   const say = (line: string): void => terminal.write(`${line}\n`);
-  const log = { clock: systemClock, logger: { info: say, warn: say } };
+  let isOver = false;
+  const shown = addressOf(studio).then((url) => {
+    if (isOver) return;
+    say(
+      url === undefined
+        ? 'The studio did not start; the run continues without it.\n'
+        : `Studio, until the run ends: ${url}\n`,
+    );
+    if (url !== undefined && terminal.isTTY) openBrowser(url);
+  });
+  const { promise: late, resolve: isLate } = Promise.withResolvers<'late'>();
+  const cancelStart = clock.after(startMs, () => isLate('late'));
   const what = `the studio, which looks for runs in ${folder}`;
-  const url = await waitingFor(log, { what }, () => addressOf(studio));
-  terminal.write(
-    url === undefined
-      ? 'The studio did not start; the run continues without it.\n\n'
-      : `Studio, until the run ends: ${url}\n\n`,
-  );
-  if (url !== undefined && terminal.isTTY) openBrowser(url);
+  const log = { clock, logger: { info: say, warn: say } };
+  const outcome = await waitingFor(log, { what }, () => Promise.race([shown, late]));
+  cancelStart();
+  if (outcome === 'late')
+    say(`The studio has not started within ${startMs / 1000} s; the run begins without it.\n`);
   try {
     return await work();
   } finally {
+    isOver = true;
     studio.kill('SIGTERM');
-    const cancel = systemClock.after(stopMs, () => studio.kill('SIGKILL'));
+    const cancelStop = clock.after(stopMs, () => studio.kill('SIGKILL'));
     await ended;
-    cancel();
+    cancelStop();
   }
 }
 

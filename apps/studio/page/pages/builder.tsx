@@ -30,8 +30,10 @@ import './builder.css';
 interface Draft {
   readonly file: string;
   readonly text: string;
-  /** File as last opened or saved; undefined if it was never saved. */
-  readonly kept: (SavedFile & { readonly text: string }) | undefined;
+  /** Text as last opened or saved, or of the template. */
+  readonly unedited: string;
+  /** The file that has the text `unedited`; undefined if no file of this name has it. */
+  readonly kept: SavedFile | undefined;
 }
 
 interface Offer {
@@ -56,6 +58,11 @@ export function Builder({ runs }: PageProps) {
   const [round, setRound] = useState(0);
   const started = useStarted();
   const { checked, isChecking } = useCheck(draft?.file ?? '', draft?.text ?? '', round);
+  const isEdited = draft !== undefined && draft.text !== draft.unedited;
+  // Stays while another page of the studio is shown, which keeps the draft.
+  useEffect(() => {
+    globalThis.onbeforeunload = isEdited ? (event) => event.preventDefault() : null;
+  }, [isEdited]);
   /** Runs asynchronous work, and shows its error on the page. */
   const attempt = (work: () => Promise<void>): void => {
     setSaid('');
@@ -66,13 +73,13 @@ export function Builder({ runs }: PageProps) {
   const open = (file: string): void =>
     attempt(async () => {
       const opened = await ask<OpenedFile>(`builder/file?file=${encodeURIComponent(file)}`);
-      setDraft({ file, text: opened.text, kept: opened });
+      setDraft({ file, text: opened.text, unedited: opened.text, kept: opened });
     });
   const change = (how: (before: Draft) => Draft): void => setDraft((now) => now && how(now));
   const save = async ({ file, text, kept }: Draft): Promise<void> => {
     const digest = kept?.digest;
     const saved = await act<SavedFile>('builder/save', { file, text, digest });
-    change((now) => (now.file === file ? { ...now, kept: { ...saved, text } } : now));
+    change((now) => (now.file === file ? { ...now, unedited: text, kept: saved } : now));
     setOffer(await loadOffer());
   };
   const start = (edited: Draft): void =>
@@ -92,17 +99,14 @@ export function Builder({ runs }: PageProps) {
             templates={offer.templates}
             onOpen={open}
             onTemplate={({ name, text }) =>
-              setDraft({ file: `${name}.yaml`, text, kept: undefined })
+              setDraft({ file: `${name}.yaml`, text, unedited: text, kept: undefined })
             }
           />
         </>
       ) : (
         <>
           <div class="controls builder-bar">
-            <Back
-              isEdited={!isSaved(draft) && !offer.templates.some(({ text }) => text === draft.text)}
-              onBack={() => setDraft(undefined)}
-            />
+            <Back key={isEdited} isEdited={isEdited} onBack={() => setDraft(undefined)} />
             <label>
               {words.file}{' '}
               <input
@@ -139,13 +143,14 @@ export function Builder({ runs }: PageProps) {
           <Editor schema={offer.schema} {...{ draft, checked, change }} />
         </>
       )}
-      <Started started={started} />
       <RunControls runs={runs ?? []} />
+      <Started started={started} />
     </section>
   );
 }
 
-const isSaved = ({ kept, text }: Draft): boolean => kept?.text === text;
+const isSaved = ({ kept, text, unedited }: Draft): boolean =>
+  kept !== undefined && text === unedited;
 
 interface BackProps {
   readonly isEdited: boolean;

@@ -75,9 +75,10 @@ describe('readExperiences', () => {
     expect(reader.newestId()).toBe(4);
     expect(reader.idsFrom(1, 2, { newestFirst: true })).toEqual([3, 2]);
     expect(reader.idsFrom(0, 9, { newestFirst: false, upTo: 2 })).toEqual([1, 2]);
-    expect(reader.idsOf('1/0/0', 2)).toEqual([1, 2, 3, 4]);
-    expect(reader.idsOf('1/0/0/2', 1)).toEqual([3]);
-    expect(reader.idsOf('1/0/0', 1)).toEqual([]);
+    expect(reader.idsOfRun('1/0/0')).toEqual([1, 2, 3, 4]);
+    expect(reader.idsOfRun('1/0')).toEqual([]);
+    expect(reader.idsOfTask('1/0')).toEqual([1, 2, 3, 4]);
+    expect(reader.idsOfTask('1')).toEqual([]);
     expect(reader.headsAfter(3, 9)).toMatchObject([
       {
         id: 4,

@@ -85,7 +85,8 @@ export function readExperiences(path: string): ExperienceReader {
     newestId: () => naming(path, () => heads.newestId()),
     idsFrom: (...args) => naming(path, () => heads.idsFrom(...args)),
     namesAfter: (id, limit) => naming(path, () => heads.namesAfter(id, limit)),
-    idsOf: (key, parts) => naming(path, () => heads.idsOf(key, parts)),
+    idsOfRun: (key) => naming(path, () => heads.idsOfRun(key)),
+    idsOfTask: (key) => naming(path, () => heads.idsOfTask(key)),
     headsAfter: (id, limit) => naming(path, () => heads.headsAfter(id, limit)),
     bytesOf: (id) => naming(path, () => heads.bytesOf(id)),
     row: (id) =>

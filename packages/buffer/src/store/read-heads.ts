@@ -41,12 +41,13 @@ export interface HeadReader {
    * stored.
    */
   namesAfter(id: number, limit: number): readonly RowName[];
+  /** Returns the ids of a rollout's rows by its `runKey`, in the order in which they were stored. */
+  idsOfRun(runKey: string): readonly number[];
   /**
-   * Returns the ids of experiences whose uid is `key`, a slash and `parts` parts separated by
-   * slashes, in the order in which they were stored. The number of parts separates the rollouts of
-   * task `order` from those of task `order/17`.
+   * Returns the ids of the rows of a task's rollouts by its `taskKey`, in the order in which they
+   * were stored. Rows of task `order/17` are not among those of task `order`.
    */
-  idsOf(key: string, parts: number): readonly number[];
+  idsOfTask(taskKey: string): readonly number[];
   /**
    * Returns the heads of the first `limit` rows after the row `id`, in the order in which they were
    * stored. Does not verify checksums.
@@ -79,6 +80,17 @@ export function headReader(database: DatabaseSync): HeadReader {
   const ledger = hasChecksums(database) ? stateTable(database) : undefined;
   const count = (): number =>
     ledger ? readLedger(ledger).experiences : Number(counted.get()?.['count']);
+  /** Ids of the rows whose uid is `key`, a slash and `parts` parts separated by slashes. */
+  const idsBelow = (key: string, parts: number): readonly number[] =>
+    prefixed
+      .all(`${key}/`, `${key}/\u{10ffff}`)
+      .filter(
+        ({ uid }) =>
+          String(uid)
+            .slice(key.length + 1)
+            .split('/').length === parts,
+      )
+      .map((row) => Number(row['id']));
   return {
     count,
     newestId: () => Number(ends.get()?.['last'] ?? 0),
@@ -94,16 +106,8 @@ export function headReader(database: DatabaseSync): HeadReader {
     },
     namesAfter: (id, limit) =>
       names.all(id, limit).map((row) => ({ id: Number(row['id']), uid: String(row['uid']) })),
-    idsOf: (key, parts) =>
-      prefixed
-        .all(`${key}/`, `${key}/\u{10ffff}`)
-        .filter(
-          (row) =>
-            String(row['uid'])
-              .slice(key.length + 1)
-              .split('/').length === parts,
-        )
-        .map((row) => Number(row['id'])),
+    idsOfRun: (runKey) => idsBelow(runKey, 2),
+    idsOfTask: (taskKey) => idsBelow(taskKey, 3),
     headsAfter: (id, limit) => after.all(id, limit).map(toHead),
     bytesOf: (id) => one.get(id)?.['bytes'] as Uint8Array | undefined,
   };

@@ -18,7 +18,7 @@ export async function groupOf(id: number, store: RolloutStore): Promise<Group | 
   const chosen = reader.row(id);
   if (!chosen) return undefined;
   const { eid } = chosen.experience;
-  const rows = reader.idsOf(taskKey(eid), 3).flatMap((each) => reader.row(each) ?? []);
+  const rows = reader.idsOfTask(taskKey(eid)).flatMap((each) => reader.row(each) ?? []);
   const runs = Map.groupBy(rows, ({ experience }) => experience.eid.run);
   const read = [...runs.values()].map((own) =>
     readCalls(

@@ -4,7 +4,7 @@ import type { Rollout, RolloutPage } from '../interface/types.js';
 import { within } from '../shared/within.js';
 import { matchingRollouts } from './matching.js';
 import { isEverything, listKey, needsNames, type RolloutQuery } from './query.js';
-import { idsOfRun, readCalls, rolloutOf } from './rollout.js';
+import { readCalls, rolloutOf } from './rollout.js';
 import type { RolloutStore } from './store.js';
 import { textSearch, type TextSearch } from './text-search.js';
 
@@ -103,7 +103,7 @@ async function early(
       return row ? [runKey(row.experience.eid)] : [];
     }),
   );
-  const rollouts = Array.from(names, (name) => idsOfRun(name, store));
+  const rollouts = Array.from(names, (name) => reader.idsOfRun(name));
   const total = reader.count();
   return {
     rows: await listed(rollouts, store),

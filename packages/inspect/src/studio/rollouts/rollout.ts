@@ -38,10 +38,6 @@ export async function readCalls(
   return first && [first, ...others];
 }
 
-/** Ids of the rows of a rollout. A uid is `batch/task/run/step/suffix`. */
-export const idsOfRun = (key: string, { reader }: RolloutStore): readonly number[] =>
-  reader.idsOf(key, 2);
-
 /**
  * Returns the calls of the rollout that row `id` of the store belongs to, or undefined if there is
  * no such row.
@@ -51,7 +47,7 @@ export async function rolloutCalls(
   store: RolloutStore,
 ): Promise<RolloutCalls | undefined> {
   const chosen = store.reader.row(id);
-  return chosen && readCalls(idsOfRun(runKey(chosen.experience.eid), store), store);
+  return chosen && readCalls(store.reader.idsOfRun(runKey(chosen.experience.eid)), store);
 }
 
 const firstStep = ({ experience }: ExperienceRow): number =>

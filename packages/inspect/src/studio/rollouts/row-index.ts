@@ -5,6 +5,7 @@
  */
 import type { ExperienceReader, ExperienceUse } from '@trinity-rft/buffer';
 import { BufferError, type Eid } from '@trinity-rft/core';
+import { decodeFields } from '@trinity-rft/core/store';
 import { floats, integers, largeIntegers, smallIntegers, textColumn } from './columns.js';
 import { callOf, type Call } from './head.js';
 import { createRolloutChains, type RolloutChains } from './rollout-chains.js';
@@ -78,10 +79,10 @@ export interface RowIndex {
 }
 
 /**
- * Number of rows per read: for names, for other fields, and for uses by train steps. A read takes
- * only a few milliseconds; other requests can run between reads.
+ * Number of rows per read: for names, for fields of whole records, and for uses by train steps. A
+ * read takes only a few milliseconds; other requests can run between reads.
  */
-const [namesAtOnce, headsAtOnce, usesAtOnce] = [2000, 32, 512];
+const [namesAtOnce, recordsAtOnce, usesAtOnce] = [2000, 32, 512];
 
 export function createRowIndex(
   reader: ExperienceReader,
@@ -105,12 +106,16 @@ export function createRowIndex(
   };
 
   const readNames = async (): Promise<void> => {
+    let records = 0;
     for (;;) {
       const names = reader.namesAfter(lastId(size), namesAtOnce);
       for (const { id, uid } of names) {
+        const parts = uid.split('/');
+        const hasSlash = parts.length > 5;
         columns.id.set(size, id);
-        setName(columns, size, uid.split('/'), () => reader.headsAfter(id - 1, 1)[0]?.eid);
+        setName(columns, size, parts, hasSlash ? storedEid(reader.bytesOf(id)) : undefined);
         chains.add(size++);
+        if (hasSlash && ++records % recordsAtOnce === 0) await pause();
       }
       if (names.length < namesAtOnce) break;
       await pause();
@@ -144,7 +149,7 @@ export function createRowIndex(
     if (toolCalls !== usedReader) [detailed, usePlace, revision] = [0, 0, revision + 1];
     usedReader = toolCalls;
     while (detailed < size) {
-      const heads = reader.headsAfter(lastId(detailed), headsAtOnce);
+      const heads = reader.headsAfter(lastId(detailed), recordsAtOnce);
       for (const head of heads) {
         const position = positionOf(head.id);
         if (position === undefined) continue;
@@ -154,7 +159,7 @@ export function createRowIndex(
         setTimes(columns, position, call, firstStart ?? 0);
       }
       const last = positionOf(heads.at(-1)?.id ?? none) ?? size - 1;
-      detailed = heads.length < headsAtOnce ? size : last + 1;
+      detailed = heads.length < recordsAtOnce ? size : last + 1;
       await pause();
     }
     for (;;) {
@@ -203,24 +208,34 @@ function note(columns: CallColumns, position: number | undefined, use: Experienc
   if (use.advantage !== undefined) columns.advantage.set(position, use.advantage);
 }
 
+const eidOnly = new Set(['eid']);
+
+/**
+ * Returns the eid in a stored record, or undefined if the record was deleted or is damaged: one
+ * such record must not keep the others from being listed.
+ */
+function storedEid(bytes: Uint8Array | undefined): Eid | undefined {
+  try {
+    return bytes && (decodeFields(bytes, eidOnly)['eid'] as Eid | undefined);
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Stores the parts of a uid in the columns. A uid is `batch/task/run/step/suffix`. The batch of an
  * evaluation and the task id of a served run may contain slashes: then only the stored eid
- * separates them.
+ * separates them. Without it, the batch is taken to be that of an evaluation.
  */
 function setName(
   columns: CallColumns,
   position: number,
   parts: readonly string[],
-  stored: () => Eid | undefined,
+  stored: Eid | undefined,
 ): void {
   const [run, step] = parts.slice(-3);
-  const { batch = '', task = '' } = (parts.length > 5 ? stored() : undefined) ?? {
-    batch: parts[0],
-    task: parts[1],
-  };
-  columns.batch.set(position, String(batch));
-  columns.task.set(position, String(task));
+  columns.batch.set(position, String(stored?.batch ?? parts.slice(0, -4).join('/')));
+  columns.task.set(position, String(stored?.task ?? parts.at(-4)));
   columns.run.set(position, Number(run));
   columns.step.set(position, Number(step));
 }
