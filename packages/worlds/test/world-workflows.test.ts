@@ -51,11 +51,16 @@ function solved(name: string, world: string, args: RawTask) {
 
 const raftFormat =
   '<experience>Look around.</experience><think>Now.</think><action>{action}</action>';
+const raftOwnTags = raftFormat.replace(
+  'Now.',
+  'As I wrote under <experience>, in <experience>...</experience>, and think in <think>: now.',
+);
 
 it.each([
   ['alfworld_workflow', 'household', {}, '<action>{action}</action>', 1],
   ['step_wise_alfworld_workflow', 'household', {}, '<action>{action}</action>', 1],
   ['RAFT_alfworld_workflow', 'household', {}, raftFormat, 1],
+  ['RAFT_alfworld_workflow', 'household', {}, raftOwnTags, 1],
   ['RAFT_reflect_alfworld_workflow', 'household', {}, raftFormat, 1],
   ['sudoku_workflow', 'sudoku', { answer: 'moves' }, '<answer>{action}</answer>', 1],
   ['email_search_workflow', 'email_search', {}, '', 2.47],

@@ -18,20 +18,22 @@ export type Attempts = (
   context: AttemptContext,
 ) => Promise<readonly Experience[]>;
 
-/** Pattern of the text up to `end` without the beginning of another response. */
-const upTo = (end: string): string => `(?:(?!<experience>|${end})[\\s\\S])*${end}`;
+/** Pattern of the text up to `end`, without `other` in it. */
+const upTo = (end: string, other: string): string => `(?:(?!${other}|${end})[\\s\\S])*${end}`;
+
+/** Pattern of the experience with similar tasks, and of the text up to the thought. */
+const opening = `<experience>\\s*\\S${['</experience>', '<think>'].map((end) => upTo(end, '<experience>')).join('')}`;
 
 /**
  * Pattern of a response. Its parts are experience with similar tasks, a thought about the next
- * step, and the action. Each part has only one possible end, so that a response that repeats a part
- * takes time proportional to its length.
+ * step, and the action. Each part has only one possible end and contains no opening of another
+ * response, so that a response that repeats a part takes time proportional to its length. The
+ * thought and the action may mention a tag.
  */
 export const threeTags = [
-  `<experience>\\s*\\S${upTo('</experience>')}`,
-  upTo('<think>'),
-  `\\s*\\S${upTo('</think>')}`,
-  upTo('<action>'),
-  '((?:(?!<experience>|</action>)[\\s\\S])*)</action>',
+  `${opening}\\s*\\S${upTo('</think>', opening)}`,
+  upTo('<action>', opening),
+  `((?:(?!${opening}|</action>)[\\s\\S])*)</action>`,
 ].join('');
 
 const ownPrompt = `${instructions}
