@@ -9,15 +9,15 @@ export interface Document {
 
 export interface FullText {
   /**
-   * Finds documents that contain all words, or any of them. Only the first {@link mostTerms} words
-   * count. Returns at most `most` ids, best match first.
+   * Finds documents that contain all words, or any of them. Only the first {@link mostTerms}
+   * different words count. Returns at most `most` ids, best match first.
    */
   search(words: readonly string[], mode: 'all' | 'any', most: number): readonly string[];
   close(): void;
 }
 
 /** The time of a search grows with the square of the number of its words. */
-const mostTerms = 100;
+export const mostTerms = 100;
 
 /** Indexes documents. Words are compared by their stems. */
 export function fullText(documents: readonly Document[]): FullText {
@@ -32,9 +32,9 @@ export function fullText(documents: readonly Document[]): FullText {
   );
   return {
     search: (words, mode, most) => {
-      const terms = words
-        .flatMap((word) => word.match(/[\p{L}\p{N}]+/gu) ?? [])
-        .slice(0, mostTerms);
+      const found = words.flatMap((word) => word.match(/[\p{L}\p{N}]+/gu) ?? []);
+      const different = new Map(found.map((term) => [term.toLowerCase(), term])).values();
+      const terms = [...different].slice(0, mostTerms);
       if (terms.length === 0) return [];
       const query = terms.map((term) => `"${term}"`).join(mode === 'all' ? ' AND ' : ' OR ');
       return select.all(query, most).map(({ id }) => String(id));
