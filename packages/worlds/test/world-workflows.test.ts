@@ -13,6 +13,7 @@ import { manualClock } from '@trinity-rft/testing';
 import { expect, it } from 'vitest';
 import { builtInEnvironments } from '../src/index.js';
 import { worldWorkflows } from '../src/index.js';
+import { threeTags } from '../src/workflows/raft.js';
 
 const environments = createEnvironments([...drivers, ...builtInEnvironments]);
 const workflows = worldWorkflows(environments);
@@ -51,16 +52,18 @@ function solved(name: string, world: string, args: RawTask) {
 
 const raftFormat =
   '<experience>Look around.</experience><think>Now.</think><action>{action}</action>';
-const raftOwnTags = raftFormat.replace(
-  'Now.',
-  'As I wrote under <experience>, in <experience>...</experience>, and think in <think>: now.',
-);
+/** Thoughts that mention tags of the format. */
+const raftTags = [
+  'As I wrote under <experience>, now.',
+  'As in <experience>...</experience>, now.',
+  'I keep <think> short, and <experience>.',
+].map((thought) => raftFormat.replace('Now.', thought));
 
 it.each([
   ['alfworld_workflow', 'household', {}, '<action>{action}</action>', 1],
   ['step_wise_alfworld_workflow', 'household', {}, '<action>{action}</action>', 1],
   ['RAFT_alfworld_workflow', 'household', {}, raftFormat, 1],
-  ['RAFT_alfworld_workflow', 'household', {}, raftOwnTags, 1],
+  ...raftTags.map((format) => ['RAFT_alfworld_workflow', 'household', {}, format, 1] as const),
   ['RAFT_reflect_alfworld_workflow', 'household', {}, raftFormat, 1],
   ['sudoku_workflow', 'sudoku', { answer: 'moves' }, '<answer>{action}</answer>', 1],
   ['email_search_workflow', 'email_search', {}, '', 2.47],
@@ -118,6 +121,14 @@ it('gives a second attempt that sees the first, and trains nothing of two failur
   expect(failed.experiences.every(({ actionMask }) => actionMask.every((mask) => mask === 0))).toBe(
     true,
   );
+});
+
+it.each([
+  '<experience>a</experience><think>',
+  '<experience>a</experience><think>I keep <experience> short',
+  '<experience>a</experience><think>b</think><action>',
+])('searches a response that repeats %s', (part) => {
+  expect(part.repeat(10_000).match(new RegExp(threeTags))).toBeNull();
 });
 
 it('refuses the answers of a model that repeats itself up to the token limit', async () => {

@@ -332,8 +332,8 @@ describe('responseGrammar', () => {
     ['optional parts', `^${'[a-z]?[0-9]?'.repeat(200)}$`, 'b7'],
     [
       'alternatives',
-      Array.from({ length: 2000 }, (_, i) => `w${i.toString(36)}x`).join('|'),
-      '.w7x',
+      Array.from({ length: 2000 }, (_, i) => ((i * 7919) % 100_003).toString(36)).join('|'),
+      '.63z.',
     ],
   ])('enforces a pattern with many %s', (_, pattern, text) => {
     const texts = [text, '--'].map((each) => acceptsFor({ pattern }, JSON.stringify(each)));
