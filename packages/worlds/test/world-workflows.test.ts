@@ -128,7 +128,7 @@ it.each([
   '<experience>a</experience><think>I keep <experience> short',
   '<experience>a</experience><think>b</think><action>',
 ])('searches a response that repeats %s', (part) => {
-  expect(part.repeat(10_000).match(new RegExp(threeTags))).toBeNull();
+  expect(part.repeat(100_000).match(new RegExp(threeTags))).toBeNull();
 });
 
 it('refuses the answers of a model that repeats itself up to the token limit', async () => {
