@@ -59,11 +59,17 @@ const raftTags = [
   'I keep <think> short, and <experience>.',
 ].map((thought) => raftFormat.replace('Now.', thought));
 
-it.each([
+it.each<[string, string, RawTask, string, number]>([
   ['alfworld_workflow', 'household', {}, '<action>{action}</action>', 1],
   ['step_wise_alfworld_workflow', 'household', {}, '<action>{action}</action>', 1],
   ['RAFT_alfworld_workflow', 'household', {}, raftFormat, 1],
-  ...raftTags.map((format) => ['RAFT_alfworld_workflow', 'household', {}, format, 1] as const),
+  ...raftTags.map((format): [string, string, RawTask, string, number] => [
+    'RAFT_alfworld_workflow',
+    'household',
+    {},
+    format,
+    1,
+  ]),
   ['RAFT_reflect_alfworld_workflow', 'household', {}, raftFormat, 1],
   ['sudoku_workflow', 'sudoku', { answer: 'moves' }, '<answer>{action}</answer>', 1],
   ['email_search_workflow', 'email_search', {}, '', 2.47],
