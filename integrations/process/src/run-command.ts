@@ -4,7 +4,6 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { inspect } from 'node:util';
 import { describeError, TrinityError, WorkflowError, CancelledError } from '@trinity-rft/core';
 import { killGroup, readToEnd, redactText } from '@trinity-rft/core/support';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
@@ -99,18 +98,23 @@ export async function executeCommand(
 
 /**
  * Checks the fields that fail only after the program has started.
- * @throws WorkflowError that names a field and its value
+ * @throws WorkflowError that names a field and its type, or its value if it is a number
  */
-function checkFields({ command, args = [], input = '', transcriptLimit = 0 }: Command): void {
-  const refuse = (field: string, value: unknown, expected: string): WorkflowError =>
-    new WorkflowError(
-      `The command \`${String(command)}\` has ${field} ${inspect(value, { depth: 0 })}; expected ${expected}.`,
+function checkFields(command: Command): void {
+  const refuse = (field: keyof Command, expected: string): WorkflowError => {
+    const value: unknown = command[field];
+    return new WorkflowError(
+      `The command \`${line({ command: command.command })}\` has ${field} ${typeof value === 'number' ? value : `of type ${typeof value}`}; expected ${expected}.`,
       { code: 'PROCESS_START' },
     );
-  if (!Array.isArray(args)) throw refuse('args', args, 'a list of texts');
-  if (typeof input !== 'string') throw refuse('input', input, 'a text');
-  if (typeof transcriptLimit !== 'number' || !(transcriptLimit >= 0))
-    throw refuse('transcriptLimit', transcriptLimit, 'a number of characters from 0');
+  };
+  const args: unknown = command.args ?? [];
+  const input: unknown = command.input ?? '';
+  const limit: unknown = command.transcriptLimit ?? 0;
+  if (!Array.isArray(args)) throw refuse('args', 'a list of texts');
+  if (typeof input !== 'string' && !(input instanceof Uint8Array)) throw refuse('input', 'a text');
+  if (typeof limit !== 'number' || !(limit >= 0))
+    throw refuse('transcriptLimit', 'a number of characters from 0');
 }
 
 /**

@@ -105,7 +105,11 @@ it('marks a whole answer that begins before the index', () => {
   const input = { messages: [user, two, four], trainOn: { from: 2 } };
   expect(marked(encodeConversation(format, input))).toMatch(/^two\s*four<\|im_end\|>$/);
   expect(() => encodeConversation(format, { ...input, trainOn: { from: 3 } })).toThrow(
-    'no answer of the assistant from message 4 on',
+    'no assistant message from message 4 on, so there is nothing to learn from. Add the answer.',
+  );
+  const ignored = { messages: [user, { ...two, weight: 0 as const }], trainOn: { from: 1 } };
+  expect(() => encodeConversation(format, ignored)).toThrow(
+    'Every answer of the conversation from message 2 on has weight 0, so there is nothing to learn from. Give one weight 1.',
   );
 });
 

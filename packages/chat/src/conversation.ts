@@ -10,7 +10,8 @@ export interface ConversationInput {
   readonly enableThinking?: boolean;
   /**
    * Assistant messages to train on: the last one, all, or those from message index `from` on. The
-   * `weight` of a message takes precedence, but messages before `from` are never trained on.
+   * `weight` of a message takes precedence, but answers that end before `from` are never trained on.
+   * An answer of several messages is trained on whole.
    * @default "last"
    */
   readonly trainOn?: 'last' | 'all' | { readonly from: number };
@@ -42,21 +43,16 @@ export function encodeConversation(
   const assistants = messages.flatMap((message, index) =>
     message.role === 'assistant' ? [index] : [],
   );
-  if (assistants.length === 0)
-    throw new TaskError(
-      'The conversation has no assistant message, so there is nothing to learn from. Add the answer.',
-      { code: 'CONVERSATION_NO_ANSWER' },
-    );
-  const trained = trainedOf(assistants, weightsOf(input.messages), placeIn(input));
-  if (trained.length === 0) {
-    const fault =
-      typeof input.trainOn === 'object'
-        ? `The conversation has no answer of the assistant from message ${input.trainOn.from + 1} on, or each has weight 0`
-        : 'Every answer of the conversation has weight 0';
-    throw new TaskError(`${fault}, so there is nothing to learn from. Give one weight 1.`, {
-      code: 'CONVERSATION_NO_ANSWER',
-    });
-  }
+  const trainOn = placeIn(input);
+  const [from, since] =
+    typeof input.trainOn === 'object' && typeof trainOn === 'object'
+      ? [trainOn.from, ` from message ${input.trainOn.from + 1} on`]
+      : [0, ''];
+  if (!assistants.some((index) => index >= from))
+    throw noAnswer(`The conversation has no assistant message${since}`, 'Add the answer');
+  const trained = trainedOf(assistants, weightsOf(input.messages), trainOn);
+  if (trained.length === 0)
+    throw noAnswer(`Every answer of the conversation${since} has weight 0`, 'Give one weight 1');
   const { tools, enableThinking } = input;
   const tokens: number[] = [];
   const mask: number[] = [];
@@ -76,6 +72,11 @@ export function encodeConversation(
   const promptLength = mask.indexOf(1);
   return { tokens, promptLength, actionMask: mask.slice(promptLength) };
 }
+
+const noAnswer = (fault: string, fix: string): TaskError =>
+  new TaskError(`${fault}, so there is nothing to learn from. ${fix}.`, {
+    code: 'CONVERSATION_NO_ANSWER',
+  });
 
 type Weight = ChatMessage['weight'];
 

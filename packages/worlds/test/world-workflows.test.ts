@@ -13,6 +13,7 @@ import { manualClock } from '@trinity-rft/testing';
 import { expect, it } from 'vitest';
 import { builtInEnvironments } from '../src/index.js';
 import { worldWorkflows } from '../src/index.js';
+import { threeTags } from '../src/workflows/raft.js';
 
 const environments = createEnvironments([...drivers, ...builtInEnvironments]);
 const workflows = worldWorkflows(environments);
@@ -51,18 +52,24 @@ function solved(name: string, world: string, args: RawTask) {
 
 const raftFormat =
   '<experience>Look around.</experience><think>Now.</think><action>{action}</action>';
+/** Thoughts that mention tags of the format. */
+const raftTags = [
+  'As I wrote under <experience>, now.',
+  'As in <experience>...</experience>, now.',
+  'I keep <think> short, and <experience>.',
+].map((thought) => raftFormat.replace('Now.', thought));
 
-it.each([
+it.each<[string, string, RawTask, string, number]>([
   ['alfworld_workflow', 'household', {}, '<action>{action}</action>', 1],
   ['step_wise_alfworld_workflow', 'household', {}, '<action>{action}</action>', 1],
   ['RAFT_alfworld_workflow', 'household', {}, raftFormat, 1],
-  [
+  ...raftTags.map((format): [string, string, RawTask, string, number] => [
     'RAFT_alfworld_workflow',
     'household',
     {},
-    raftFormat.replace('Now.', 'As I wrote under <experience>, now.'),
+    format,
     1,
-  ],
+  ]),
   ['RAFT_reflect_alfworld_workflow', 'household', {}, raftFormat, 1],
   ['sudoku_workflow', 'sudoku', { answer: 'moves' }, '<answer>{action}</answer>', 1],
   ['email_search_workflow', 'email_search', {}, '', 2.47],
@@ -120,6 +127,14 @@ it('gives a second attempt that sees the first, and trains nothing of two failur
   expect(failed.experiences.every(({ actionMask }) => actionMask.every((mask) => mask === 0))).toBe(
     true,
   );
+});
+
+it.each([
+  '<experience>a</experience><think>',
+  '<experience>a</experience><think>I keep <experience> short',
+  '<experience>a</experience><think>b</think><action>',
+])('searches a response that repeats %s', (part) => {
+  expect(part.repeat(100_000).match(new RegExp(threeTags))).toBeNull();
 });
 
 it('refuses the answers of a model that repeats itself up to the token limit', async () => {

@@ -1,7 +1,7 @@
 import { TaskError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { chooseDataFiles } from './data-files.js';
-import { matchesGlob, readDatasetCard } from './dataset-card.js';
+import { globPattern, readDatasetCard } from './dataset-card.js';
 import { parseSplit, slicePart } from './splits.js';
 
 const reports: string[] = [];
@@ -262,7 +262,7 @@ it.each<[string, string, string[], string, string | undefined, string]>([
   ],
   [
     'a README whose glob is wrong',
-    'its README gives main/[z-a]* as the files of split "train", which is no glob or has too many wildcards',
+    'its README gives main/[z-a]* as files of split "train", which is no glob or has too many wildcards',
     cardFiles,
     'train',
     'main',
@@ -298,6 +298,14 @@ it.each<[string, string, string[], string, string | undefined, string]>([
   expect(() => choose(paths, split, subset, readme)).toThrow(message);
 });
 
+it('reads a README that names thousands of files and folders one by one', () => {
+  const files = Array.from({ length: 3000 }, (_, i) => `data/part-${i}/a+b.parquet`);
+  const names = files.map((file, i) => (i % 2 === 0 ? file : file.replace('/a+b.parquet', '')));
+  const readme = `---\nconfigs:\n- data_files: ${JSON.stringify([...names, 'data/*/c.parquet'])}\n---`;
+  const paths = [...files, 'data/part-0/c.parquet', 'data/part-0/d.parquet'];
+  expect(choose(paths, 'train', undefined, readme)).toEqual(paths.slice(0, -1).toSorted());
+});
+
 it.each([
   ['data/*.jsonl', 'data/a.jsonl', true],
   ['data/*.jsonl', 'data/deep/a.jsonl', false],
@@ -308,7 +316,7 @@ it.each([
   ['main', 'main/x.json', true],
   ['a+b (1).json', 'a+b (1).json', true],
 ])('matches the glob %s with %s: %s', (pattern, path, expected) => {
-  expect(matchesGlob(path, pattern)).toBe(expected);
+  expect(globPattern(pattern).test(path)).toBe(expected);
 });
 
 it.each<[string, number[]]>([

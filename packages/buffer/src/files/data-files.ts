@@ -4,7 +4,7 @@
  */
 import { groupBy, TaskError } from '@trinity-rft/core';
 import { withinMs } from '@trinity-rft/core/support';
-import { matchesGlob, type CardSubset } from './dataset-card.js';
+import { globPattern, type CardSubset } from './dataset-card.js';
 import { canonicalSplit, fileName, shardOf, splitOf } from './splits.js';
 
 export interface DataFilesRequest {
@@ -87,25 +87,43 @@ function fromCard(
   return matching;
 }
 
-/** Time limit for the globs of a split, in ms. Many wildcards in one glob take exponential time. */
+/** Time limit for a glob, in ms. Many wildcards in one glob take exponential time. */
 const longestMatchMs = 1000;
 
 function matchingFiles(
   data: readonly string[],
-  patterns: readonly string[],
+  globs: readonly string[],
   request: DataFilesRequest,
 ): readonly string[] {
-  const isMatching = (path: string): boolean =>
-    patterns.some((pattern) => matchesGlob(path, pattern));
+  // A card may name thousands of files one by one.
+  const names = new Set(globs.filter((glob) => !/[*?[{]/.test(glob)));
+  const found = new Set(data.filter((path) => withFolders(path).some((each) => names.has(each))));
+  for (const glob of new Set(globs)) {
+    if (names.has(glob)) continue;
+    for (const path of matchesOf(glob, data, request)) found.add(path);
+  }
+  return data.filter((path) => found.has(path));
+}
+
+/** Returns a path and the folders that contain it. */
+const withFolders = (path: string): readonly string[] =>
+  [...path.matchAll(/\/|$/g)].map(({ index }) => path.slice(0, index));
+
+function matchesOf(
+  glob: string,
+  data: readonly string[],
+  request: DataFilesRequest,
+): readonly string[] {
   try {
-    const found = withinMs(longestMatchMs, () => data.filter(isMatching));
+    const pattern = globPattern(glob);
+    const found = withinMs(longestMatchMs, () => data.filter((path) => pattern.test(path)));
     if (found) return found.value;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
   throw filesError(
     request,
-    `its README gives ${patterns.join(', ')} as the files of split "${request.split}", which is no glob or has too many wildcards. Correct it`,
+    `its README gives ${glob} as files of split "${request.split}", which is no glob or has too many wildcards. Correct it`,
   );
 }
 

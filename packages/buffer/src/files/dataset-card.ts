@@ -81,11 +81,13 @@ const textOr = (value: unknown, fallback: string): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : fallback;
 
 /**
- * Returns true if a path matches a glob. The glob may contain `*`, `**`, `?`, `[...]` and `{a,b}`.
- * If the glob matches a folder, it matches all files in that folder, as dataset cards require.
+ * Returns a regular expression for the paths that match a glob. The glob may contain `*`, `**`, `?`,
+ * `[...]` and `{a,b}`. If the glob matches a folder, it matches all files in that folder, as dataset
+ * cards require.
+ * @throws SyntaxError if the glob has an invalid range such as `[z-a]`
  */
-export function matchesGlob(path: string, pattern: string): boolean {
-  return new RegExp(`^(?:${globSource(pattern)})(?:/.*)?$`).test(path);
+export function globPattern(glob: string): RegExp {
+  return new RegExp(`^(?:${globSource(glob)})(?:/.*)?$`);
 }
 
 function globSource(pattern: string): string {

@@ -283,7 +283,10 @@ describe('responseGrammar', () => {
     [{ pattern: `^${'a?'.repeat(5000)}$` }, 'response_format is too large to be enforced'],
     [{ pattern: `^${'a*b*'.repeat(5000)}$` }, 'response_format is too large to be enforced'],
     [{ pattern: `^(?:${'ab'.repeat(20_000)})+$` }, 'response_format is too large to be enforced'],
-    [{ minProperties: 50_000, type: 'object' }, 'response_format allows no value that ends'],
+    [
+      { minProperties: 50_000, type: 'object' },
+      'response_format allows no value that ends and can be enforced. Expected demands that do not contradict each other, and minProperties of at most one more than the listed properties',
+    ],
     [
       {
         minProperties: 50_000,
@@ -323,6 +326,18 @@ describe('responseGrammar', () => {
       expect.objectContaining({ name: 'ModelError', status: 400, code: 'invalid_request' }),
     );
     expect(make).toThrow(message);
+  });
+
+  it.each([
+    ['optional parts', `^${'[a-z]?[0-9]?'.repeat(200)}$`, 'b7'],
+    [
+      'alternatives',
+      Array.from({ length: 2000 }, (_, i) => ((i * 7919) % 100_003).toString(36)).join('|'),
+      '.63z.',
+    ],
+  ])('enforces a pattern with many %s', (_, pattern, text) => {
+    const texts = [text, '--'].map((each) => acceptsFor({ pattern }, JSON.stringify(each)));
+    expect(texts).toEqual([true, false]);
   });
 
   it('enforces many patterns of names that have little in common', () => {

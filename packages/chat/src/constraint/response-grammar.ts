@@ -122,8 +122,8 @@ function createBuilder(param: string, controlTokens: WritingStyle['controlTokens
       if (path === undefined) return rules;
       throw invalidRequest(
         path,
-        'allows no value that ends',
-        'demands that do not contradict each other',
+        'allows no value that ends and can be enforced',
+        'demands that do not contradict each other, and minProperties of at most one more than the listed properties',
       );
     },
   };

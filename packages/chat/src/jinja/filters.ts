@@ -132,6 +132,16 @@ const quoteUrl = (text: string): string =>
     .replaceAll('%2F', '/')
     .replaceAll(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
 
+/** Implements Jinja's `urlencode`: quotes a text, or writes a dict or list of pairs as a query. */
+function urlEncode(value: Value): string {
+  if (!isDict(value) && !isList(value)) return quoteUrl(str(value));
+  const part = (each: Value): string =>
+    quoteUrl(str(each)).replaceAll('/', '%2F').replaceAll('%20', '+');
+  return iterate(isDict(value) ? pairs(value) : value)
+    .map((pair) => iterate(pair).map(part).join('='))
+    .join('&');
+}
+
 const filters: Readonly<Record<string, Filter>> = {
   ...listFilters,
   abs: absolute,
@@ -166,7 +176,7 @@ const filters: Readonly<Record<string, Filter>> = {
   tojson: toJson,
   trim: (value, [set]) => strip(str(value), 'both', typeof set === 'string' ? set : undefined),
   upper: (value) => str(value).toUpperCase(),
-  urlencode: (value) => quoteUrl(str(value)),
+  urlencode: urlEncode,
   wordcount: (value) => str(value).match(/[\p{L}\p{N}_]+/gu)?.length ?? 0,
 };
 

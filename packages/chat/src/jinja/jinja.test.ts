@@ -45,6 +45,9 @@ describe('a template', () => {
       '{{ {"b": 1, "a": [1, {}]} | tojson(indent=2) }}',
       '{\n  "b": 1,\n  "a": [\n    1,\n    {}\n  ]\n}',
     ],
+    ['{{ {10: 1, 9: 2} | tojson(sort_keys=true) }}', '{"9": 2, "10": 1}'],
+    ['{{ {"a": 1, "b c": "x/y"} | urlencode }}', 'a=1&b+c=x%2Fy'],
+    ['{{ [("a", "é"), ["b", none]] | urlencode }}', 'a=%C3%A9&b=None'],
     ['{{ {"𝄞": 1, "\uffee": 2} | tojson(sort_keys=true) }}', '{"\uffee": 2, "𝄞": 1}'],
     [
       '{{ {"b": "é", "a": 1} | tojson(ensure_ascii=true, sort_keys=true, separators=(",", ":")) }}',
@@ -210,6 +213,7 @@ describe('a template', () => {
       '{{ strftime_now("%d %B %Y, %-d %b %y %H:%M %p %A %j %F %%F") }}',
       '02 January 2026, 2 Jan 26 15:04 PM Friday 002 2026-01-02 %F',
     ],
+    ['{{ strftime_now("%c|%e|%-e|%h|%u|%w") }}', 'Fri Jan  2 15:04:05 2026| 2|2|Jan|5|5'],
   ])('%s', (source, expected) => {
     expect(render(source)).toBe(expected);
   });

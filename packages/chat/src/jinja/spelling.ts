@@ -122,9 +122,11 @@ export function dumps(value: Value, style: JsonStyle = {}): string {
         level,
       );
     if (!isDict(item)) return scalar(item);
-    const members = [...item].map(([key, each]): readonly [string, Value] => [keyText(key), each]);
+    const members = [...item];
     if (style.sortKeys) members.sort(([a], [b]) => compare(a, b));
-    const lines = members.map(([key, each]) => text(key) + keyEnd + print(each, level + 1));
+    const lines = members.map(
+      ([key, each]) => text(keyText(key)) + keyEnd + print(each, level + 1),
+    );
     return block('{', lines, '}', level);
   };
   return print(value, 0);

@@ -30,6 +30,7 @@ const directives: Readonly<Record<string, (date: Date) => string>> = {
   b: (date) => (months[date.getMonth()] ?? '').slice(0, 3),
   B: (date) => months[date.getMonth()] ?? '',
   d: (date) => two(date.getDate()),
+  e: (date) => String(date.getDate()).padStart(2),
   H: (date) => two(date.getHours()),
   I: (date) => two(date.getHours() % 12 || 12),
   j: (date) => String(dayOfYear(date)).padStart(3, '0'),
@@ -37,6 +38,8 @@ const directives: Readonly<Record<string, (date: Date) => string>> = {
   M: (date) => two(date.getMinutes()),
   p: (date) => (date.getHours() < 12 ? 'AM' : 'PM'),
   S: (date) => two(date.getSeconds()),
+  u: (date) => String(date.getDay() || 7),
+  w: (date) => String(date.getDay()),
   y: (date) => two(date.getFullYear() % 100),
   Y: (date) => String(date.getFullYear()),
   Z: () => '',
@@ -45,9 +48,10 @@ const directives: Readonly<Record<string, (date: Date) => string>> = {
 };
 
 const combined: Readonly<Record<string, string>> = {
-  c: '%a %b %d %H:%M:%S %Y',
+  c: '%a %b %e %H:%M:%S %Y',
   D: '%m/%d/%y',
   F: '%Y-%m-%d',
+  h: '%b',
   R: '%H:%M',
   T: '%H:%M:%S',
   x: '%m/%d/%y',
@@ -56,13 +60,13 @@ const combined: Readonly<Record<string, string>> = {
 
 /**
  * Formats a date. Unknown directives in `format` are left unchanged. `%-d` is `%d` without leading
- * zeros, and likewise for other directives.
+ * zeros or spaces, and likewise for other directives.
  */
 export function strftime(date: Date, format: string): string {
   return format.replaceAll(/%(-?)([a-zA-Z%])/g, (directive, bare: string, key: string) => {
     if (bare === '' && Object.hasOwn(combined, key)) return strftime(date, combined[key]!);
     const print = Object.hasOwn(directives, key) ? directives[key] : undefined;
     const text = print?.(date) ?? directive;
-    return bare === '' ? text : text.replace(/^0+(?=\d)/, '');
+    return bare === '' ? text : text.replace(/^[0 ]+(?=\d)/, '');
   });
 }

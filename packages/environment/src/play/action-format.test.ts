@@ -20,13 +20,22 @@ it.each([
   expect(actionIn(format, text)).toEqual({ type: 'text', text: action });
 });
 
+it.each(['{action} END', '<a>{action}</a>', '<a>{action}'])(
+  'searches a long text in the format %j',
+  (format) => {
+    expect(actionIn(format, 'word <a '.repeat(25_000))).toBeUndefined();
+  },
+);
+
 it('stops a pattern that would search a response for ever', () => {
   const read = () =>
     readActions({ responseText: `${'a'.repeat(50)}b`, toolCalls: [] } as never, {
       actionPattern: /(a+)+$/g,
       tools: [],
     });
-  expect(read).toThrow('workflow_args.action_pattern is (a+)+$, and takes more than 1 s');
+  expect(read).toThrow(
+    'The action pattern (a+)+$ (workflow_args.action_pattern or, for playEpisode, actionPattern) takes more than 1 s',
+  );
 });
 
 it.each(['<action></action>', '{action} or {action}'])('refuses the format %j', (actionFormat) => {

@@ -3,12 +3,13 @@ import { actionSlot } from '../seam/define.js';
 
 /**
  * Creates a regular expression that finds every action in a text. Its first group is the text
- * between the end of the format and the nearest opening before it.
+ * between the end of the format and the nearest opening before it. A search takes time proportional
+ * to the length of the text.
  */
 export function patternOf(format: string): RegExp {
   const [before = '', after = ''] = format.split(actionSlot).map(escaped);
-  if (before === '')
-    return new RegExp(after === '' ? '^([\\s\\S]*)$' : `([\\s\\S]*?)${after}`, 'g');
+  if (before === '' && after === '') return /^([\s\S]*)$/g;
+  if (before === '') return new RegExp(`(?<=^|${after})((?:(?!${after})[\\s\\S])*)${after}`, 'g');
   return new RegExp(`${before}((?:(?!${before})[\\s\\S])*?)${after === '' ? '$' : after}`, 'g');
 }
 

@@ -48,7 +48,7 @@ function lastMatch(pattern: RegExp, text: string): RegExpExecArray | undefined {
   const found = withinMs(longestSearchMs, () => [...text.matchAll(pattern)].at(-1));
   if (found) return found.value;
   throw new WorkflowError(
-    `workflow_args.action_pattern is ${pattern.source}, and takes more than ${longestSearchMs / 1000} s to search a response of ${text.length} characters. Write a pattern without nested repetitions such as (a+)+, and with few parts such as .* that match any text.`,
+    `The action pattern ${pattern.source} (workflow_args.action_pattern or, for playEpisode, actionPattern) takes more than ${longestSearchMs / 1000} s to search a response of ${text.length} characters. Write a pattern without nested repetitions such as (a+)+, and with few parts such as .* that match any text.`,
     { code: 'ACTION_PATTERN_SLOW' },
   );
 }

@@ -24,23 +24,22 @@ export type Attempts = (
   context: AttemptContext,
 ) => Promise<readonly Experience[]>;
 
-/**
- * Returns a regular expression for text up to and including `end`. The text contains no
- * `<experience>` tag, with which another response would begin.
- */
-const upTo = (end: string): string => `(?:(?!<experience>|${end})[\\s\\S])*${end}`;
+/** Returns a regular expression for text up to and including `end`, without `other` in it. */
+const upTo = (end: string, other: string): string => `(?:(?!${other}|${end})[\\s\\S])*${end}`;
+
+/** Regular expression for what the model knows about similar tasks, and text up to its thoughts. */
+const opening = `<experience>\\s*\\S${['</experience>', '<think>'].map((end) => upTo(end, '<experience>')).join('')}`;
 
 /**
  * Regular expression for a response: what the model knows about similar tasks, its thoughts, and
- * the action, each in tags. Each part can end in only one place, so matching takes linear time even
- * if a response repeats a part. The thoughts may mention the tags that the prompt names.
+ * the action, each in tags. Each part can end in only one place and contains no opening of another
+ * response, so matching takes linear time even if a response repeats a part. The thoughts and the
+ * action may mention a tag.
  */
 export const threeTags = [
-  `<experience>\\s*\\S${upTo('</experience>')}`,
-  upTo('<think>'),
-  '\\s*\\S(?:(?!</think>)[\\s\\S])*</think>',
-  upTo('<action>'),
-  '((?:(?!<experience>|</action>)[\\s\\S])*)</action>',
+  `${opening}\\s*\\S${upTo('</think>', opening)}`,
+  upTo('<action>', opening),
+  `((?:(?!${opening}|</action>)[\\s\\S])*)</action>`,
 ].join('');
 
 const ownPrompt = `${instructions}

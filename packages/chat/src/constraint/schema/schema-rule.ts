@@ -62,7 +62,7 @@ const tooLarge = (path: string): Error =>
   invalidRequest(
     path,
     'is too large to be enforced',
-    'fewer combinations, shorter lengths beside patterns, or simpler patterns',
+    'fewer combinations, shorter lengths beside patterns, or patterns with fewer alternatives and optional parts',
   );
 
 /**

@@ -177,7 +177,7 @@ export class Languages {
   #flat(kind: 'or' | 'and', parts: readonly Language[], neutral: Language): readonly Language[] {
     const flat = parts.flatMap((part) => (part.kind === kind ? part.parts : [part]));
     // Most of the work on long sequences of optional parts, whose states have many parts.
-    if (kind === 'or') this.#spend(Math.floor(flat.length / 16));
+    if (kind === 'or') this.#spend(Math.floor(flat.length / 128));
     return [...new Set(flat)].filter((part) => part !== neutral).toSorted((a, b) => a.id - b.id);
   }
 

@@ -10,6 +10,7 @@ import {
 import { z } from 'zod';
 import { playing } from '../shared/actions.js';
 import { saysAnswer } from '../shared/answers.js';
+import { mostTerms } from '../shared/full-text.js';
 import { readRow } from '../shared/row.js';
 import { end, tool, toolAction, toolWorld } from '../shared/tool-world.js';
 import { acceptsAnswer } from './judge.js';
@@ -139,7 +140,7 @@ The mailbox is that of ${row.inbox_address}. Today is ${row.query_date}.`,
     tools: [
       tool({
         name: 'search_emails',
-        description: 'Finds messages that contain all keywords: at most ten, the newest first.',
+        description: `Finds messages that contain all keywords, of which the first ${mostTerms} count: at most ten messages, the newest first.`,
         args: z.object({
           keywords: z.array(z.string()).min(1),
           inbox_address: z.string().optional(),

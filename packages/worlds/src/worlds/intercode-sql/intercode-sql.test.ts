@@ -20,6 +20,12 @@ it('answers queries', () => {
     columns: ['n', 'n'],
     rows: [[1, 2]],
   });
+  expect(
+    rowsOf("SELECT replace(title, 'The ', '') AS replace FROM books ORDER BY replace LIMIT 2"),
+  ).toHaveLength(2);
+  expect(
+    rowsOf("SELECT 1 WHERE 'quote' LIKE '%quote%' OR 'hex' LIKE '%hex%' OR '' LIKE '%replace%'"),
+  ).toHaveLength(1);
   expect(rowsOf('SELECT a.id FROM sales a, sales b')).toHaveLength(200);
   expect(rowsOf('PRAGMA table_info(books)')).toHaveLength(6);
   expect(rowsOf('EXPLAIN QUERY PLAN SELECT * FROM books')).toHaveLength(1);

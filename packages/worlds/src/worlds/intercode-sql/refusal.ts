@@ -20,10 +20,13 @@ export function refusalOf(sql: string): string | undefined {
   return refusalOfSources(sql);
 }
 
+/** Pattern of the white space and comments between two tokens. */
+const gap = String.raw`(?:\s|--.*\n|/\*(?:[^*]|\*(?!/))*\*/)*`;
+/** Matches the beginning of a call, whose name may be quoted. */
+const longerValues = new RegExp(`\\b(?:replace|hex|quote)\\b["'\`\\]]?${gap}\\(`, 'gi');
 const isQuery =
   /^\s*(?:(?:explain\s+(?:query\s+plan\s+)?)?(?:select|with)\b|pragma\s+table_info\b)/i;
 const largeValues = /\b(?:recursive|randomblob|zeroblob|printf|format|load_extension)\b/i;
-const longerValues = /\b(?:replace|hex|quote)\b/gi;
 const manyRows =
   /\b(?:values|jsonb?_(?:each|tree)|dbstat|fts3tokenize|pragma_(?!table_info\b)\w+)\b/i;
 
@@ -56,7 +59,6 @@ function refusalOfSources(sql: string): string | undefined {
     : undefined;
 }
 
-const gap = String.raw`(?:\s|--.*\n|/\*(?:[^*]|\*(?!/))*\*/)*`;
 const asQuery = `\\bas\\b${gap}(?:(?:not\\b${gap})?materialized\\b${gap})?\\(`;
 const anyDefinition = new RegExp(asQuery, 'gi');
 /**

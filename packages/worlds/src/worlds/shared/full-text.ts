@@ -9,8 +9,8 @@ export interface Document {
 
 export interface FullText {
   /**
-   * Finds documents that contain all words, or any of them. Only the first {@link mostTerms} words
-   * count. Returns at most `most` ids, best match first.
+   * Finds documents that contain all words, or any of them. Only the first {@link mostTerms}
+   * different words count. Returns at most `most` ids, best match first.
    */
   search(words: readonly string[], mode: 'all' | 'any', most: number): readonly string[];
   close(): void;
@@ -20,7 +20,7 @@ export interface FullText {
  * Maximum number of words in a search, because the search time grows with the square of their
  * number.
  */
-const mostTerms = 100;
+export const mostTerms = 100;
 
 /** Indexes documents. Words are compared by their stems. */
 export function fullText(documents: readonly Document[]): FullText {
@@ -35,9 +35,9 @@ export function fullText(documents: readonly Document[]): FullText {
   );
   return {
     search: (words, mode, most) => {
-      const terms = words
-        .flatMap((word) => word.match(/[\p{L}\p{N}]+/gu) ?? [])
-        .slice(0, mostTerms);
+      const found = words.flatMap((word) => word.match(/[\p{L}\p{N}]+/gu) ?? []);
+      const different = new Map(found.map((term) => [term.toLowerCase(), term])).values();
+      const terms = [...different].slice(0, mostTerms);
       if (terms.length === 0) return [];
       const query = terms.map((term) => `"${term}"`).join(mode === 'all' ? ' AND ' : ' OR ');
       return select.all(query, most).map(({ id }) => String(id));

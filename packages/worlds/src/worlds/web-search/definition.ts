@@ -9,7 +9,7 @@ import {
 import { z } from 'zod';
 import { playing } from '../shared/actions.js';
 import { saysAnswer } from '../shared/answers.js';
-import { type FullText, fullText } from '../shared/full-text.js';
+import { type FullText, fullText, mostTerms } from '../shared/full-text.js';
 import { rememberLast } from '../shared/remember-last.js';
 import { readRow } from '../shared/row.js';
 import { end, tool, toolAction, toolWorld } from '../shared/tool-world.js';
@@ -109,7 +109,7 @@ function searchWorld({ index, byId, question, answer, judge }: SearchOptions): W
     tools: [
       tool({
         name: 'search',
-        description: 'Finds pages by words: at most five, the best first, each with its beginning.',
+        description: `Finds pages by words, of which the first ${mostTerms} count: at most five pages, the best first, each with its beginning.`,
         args: z.object({ query: z.string() }),
         run: ({ query }) => {
           const hits = index.search([query], 'any', 5).flatMap((id) => byId.get(id) ?? []);
