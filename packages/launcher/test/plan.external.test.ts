@@ -100,10 +100,10 @@ async function startLines(
 }
 
 /** Configuration of two steps of the quickstart's task. */
-const twoSteps = (changes: Readonly<Record<string, unknown>>): string =>
+const twoSteps = (name: string, changes: Readonly<Record<string, unknown>>): string =>
   writeRun({
     root,
-    name: 'planned',
+    name,
     changes: {
       algorithm: {
         algorithm_type: 'grpo',
@@ -137,7 +137,7 @@ describe('the printed commands', { tags: ['external'], timeout: 1_800_000 }, () 
     program('vllm', `exec ${vllm.python} -c "${main}" "$@"`);
     const model = halfPrecision(taught, path.join(root, 'half'));
     const [there, beside] = [await freePort(), await freePort()];
-    const configPath = twoSteps({
+    const configPath = twoSteps('on-tuft', {
       model: {
         model_path: model,
         ...lengths,
@@ -173,7 +173,7 @@ describe('the printed commands', { tags: ['external'], timeout: 1_800_000 }, () 
       `case "$*" in *--with*) while [ "$1" != -m ]; do shift; done; set -- run --no-project --python ${skyrl.python} "$@";; esac; exec ${skyrl.uv} "$@"`,
     );
     const base_url = `http://127.0.0.1:${await freePort()}`;
-    const configPath = twoSteps({
+    const configPath = twoSteps('on-skyrl', {
       model: { model_path: taught, ...lengths, tinker: { enable: true, base_url, rank: 4 } },
     });
     const [server] = await plannedServers(configPath);
