@@ -154,9 +154,9 @@ async function addFinished(
   else await rows.add(item, place, sourceNamed(source).hasReferences === true);
 }
 
-async function assemble(state: Import, { source, place, parts }: Group): Promise<void> {
-  const items = orFault(() => sourceNamed(source).assemble?.(parts) ?? []);
-  for (const item of asList(items)) await addFinished(state, source, item, place);
+async function assemble(state: Import, { source, parts }: Group): Promise<void> {
+  for (const { item, part } of sourceNamed(source).assemble?.([...parts.keys()]) ?? [])
+    await addFinished(state, source, item, parts.get(part)!);
 }
 
 const emptyError = (from: string): ConfigError =>

@@ -25,6 +25,9 @@ const chat = (traceId: string, end: number, ...texts: readonly string[]) => ({
   },
 });
 
+const skippedOf = async (records: readonly object[]) =>
+  reasonsOf((await importLines(records)).report);
+
 const agent = (traceId: string) => ({
   traceId,
   spanId: `${traceId}-agent`,
@@ -44,6 +47,34 @@ it('takes the last call of each agent, and keeps a thousand traces in memory', a
   expect(report).toMatchObject({ read: 7501, written: 2500 });
   expect(rows.every(({ messages }) => (messages as unknown[]).length === 4)).toBe(true);
   expect(reasonsOf(report)).toEqual(['a part of a trace came long after the rest of it: 7501']);
+});
+
+it('names the line of the part of a trace that cannot be used', async () => {
+  const cut = chat('t', 2, 'Hi', 'a', 'b', 'c');
+  const broken = { ...cut, attributes: { ...cut.attributes, 'gen_ai.input.messages': '[{"ro' } };
+  const other = chat('other', 1, 'Hi', 'Hello.');
+  expect(await skippedOf([chat('t', 1, 'Hi', 'a'), broken, other])).toEqual([
+    expect.stringMatching(/gen_ai\.input\.messages: 2$/),
+  ]);
+  const generation = (id: number, input: string, content: string) => ({
+    id: String(id),
+    traceId: 't',
+    type: 'GENERATION',
+    input,
+    output: { role: 'assistant', content },
+  });
+  const run = (id: number, content: string, answer: string) => ({
+    id: String(id),
+    trace_id: 't',
+    run_type: 'llm',
+    inputs: { messages: [{ role: 'user', content }] },
+    outputs: { role: 'assistant', content: answer },
+  });
+  for (const records of [
+    [generation(1, 'Hi', 'a'), generation(2, 'Ho', '')],
+    [run(1, 'Hi', 'a'), run(2, 'Ho', '')],
+  ])
+    expect(await skippedOf(records)).toEqual(['an answer is empty: 2']);
 });
 
 it('closes no trace of one source for those of another', async () => {

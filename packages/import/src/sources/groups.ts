@@ -9,18 +9,13 @@ import { sourceNamed, type SourceName } from './table.js';
 
 export interface Group {
   readonly source: SourceName;
-  /** Place of the first part. */
-  readonly place: Place;
-  readonly parts: readonly unknown[];
-}
-
-interface OpenGroup extends Group {
-  readonly parts: unknown[];
+  /** Parts in the order of their records, each with the place of its record. */
+  readonly parts: Map<unknown, Place>;
 }
 
 interface SourceGroups {
   /** Open groups by id, in the order of their latest parts. */
-  readonly open: Map<string, OpenGroup>;
+  readonly open: Map<string, Group>;
   /** Ids of the groups that `add` has returned. */
   readonly closed: Set<string>;
 }
@@ -47,8 +42,8 @@ export function createGroups(): Groups {
     add(source, { group: name, part }, place) {
       const { open, closed } = groupsOf(source);
       if (closed.has(name)) throw fault('a part of a trace came long after the rest of it', name);
-      const group = open.get(name) ?? { source, place, parts: [] };
-      group.parts.push(part);
+      const group = open.get(name) ?? { source, parts: new Map<unknown, Place>() };
+      group.parts.set(part, place);
       open.delete(name);
       open.set(name, group);
       const { mostOpen = Infinity } = sourceNamed(source);

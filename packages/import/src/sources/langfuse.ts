@@ -12,6 +12,7 @@ import {
   readAnswer,
   readPrompt,
   scoreOf,
+  type Assembled,
   type Source,
 } from './source.js';
 
@@ -68,13 +69,12 @@ function conversationOf(record: Json): Conversation {
   };
 }
 
-function assemble(parts: readonly Part[]): readonly Conversation[] {
+function assemble(parts: readonly Part[]): readonly Assembled[] {
   const scores = parts.filter((part): part is Score => 'value' in part);
-  const conversations = parts
-    .filter((part): part is Generation => 'conversation' in part)
-    .map(({ id, conversation }) => {
-      const own = scores.filter(({ observation: of }) => of === undefined || of === id);
-      return { ...conversation, ...meanScore(own.map(({ value }) => value)) };
-    });
-  return dropPrefixes(conversations);
+  const generations = parts.filter((part): part is Generation => 'conversation' in part);
+  return dropPrefixes(generations).map((part) => {
+    const own = scores.filter(({ observation: of }) => of === undefined || of === part.id);
+    const score = meanScore(own.map(({ value }) => value));
+    return { item: { ...part.conversation, ...score }, part };
+  });
 }

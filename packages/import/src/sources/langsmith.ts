@@ -5,6 +5,10 @@ import { fault } from '../record/fault.js';
 import { isJson, type Conversation, type Json } from '../record/item.js';
 import { dropPrefixes, has, meanScore, readAnswer, readPrompt, type Source } from './source.js';
 
+interface Run {
+  readonly conversation: Conversation;
+}
+
 export const langsmith: Source = {
   looksFor: 'run_type and inputs',
   detect: (record) => has(record, 'run_type', 'inputs'),
@@ -12,9 +16,10 @@ export const langsmith: Source = {
     const { run_type: type, error, trace_id: trace, id } = record;
     if (type !== 'llm') throw fault('the run is not a call of a model', type);
     if (typeof error === 'string' && error !== '') throw fault('the call failed', error);
-    return [{ group: String(trace ?? id), part: conversationOf(record) }];
+    return [{ group: String(trace ?? id), part: { conversation: conversationOf(record) } }];
   },
-  assemble: (parts) => dropPrefixes(parts as readonly Conversation[]),
+  assemble: (parts) =>
+    dropPrefixes(parts as readonly Run[]).map((part) => ({ item: part.conversation, part })),
   mostOpen: 1000,
 };
 

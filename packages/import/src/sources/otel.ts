@@ -7,9 +7,9 @@ import type { ChatMessage } from '@trinity-rft/core';
 import { parsed } from '../messages/json-text.js';
 import { readMessage, readMessages } from '../messages/read-messages.js';
 import { readTools } from '../messages/tool-calls.js';
-import { fault, orFault } from '../record/fault.js';
-import { isPresent, type Conversation, type Finished, type Json } from '../record/item.js';
-import { meanScore, type Source } from './source.js';
+import { asList, fault, orFault } from '../record/fault.js';
+import { isPresent, type Conversation, type Json } from '../record/item.js';
+import { meanScore, type Assembled, type Source } from './source.js';
 import { isSpanRecord, readSignals, type Signal, type Span } from './otel-spans.js';
 
 export const otel: Source = {
@@ -25,7 +25,7 @@ const calls: ReadonlySet<unknown> = new Set(['chat', 'generate_content', 'text_c
 
 const operationOf = ({ attributes }: Span): unknown => attributes['gen_ai.operation.name'];
 
-function assemble(signals: readonly Signal[]): readonly Finished[] {
+function assemble(signals: readonly Signal[]): readonly Assembled[] {
   const spans = new Map(
     signals.filter((signal): signal is Span => 'end' in signal).map((span) => [span.spanId, span]),
   );
@@ -37,7 +37,8 @@ function assemble(signals: readonly Signal[]): readonly Finished[] {
     const scores = signals
       .filter(({ spanId }) => ids.has(spanId))
       .flatMap((signal) => signal.scores);
-    return orFaults(() => conversationsOf(last, meanScore(scores)));
+    const items = asList(orFault(() => conversationsOf(last, meanScore(scores))));
+    return items.map((item) => ({ item, part: last }));
   });
 }
 
@@ -61,11 +62,6 @@ const historyLength = ({ attributes }: Span): number => {
   const input = attributes['gen_ai.input.messages'];
   return typeof input === 'string' ? input.length : Array.isArray(input) ? input.length : 0;
 };
-
-function orFaults(read: () => readonly Conversation[]): readonly Finished[] {
-  const found = orFault(read);
-  return 'reason' in found ? [found] : found;
-}
 
 /**
  * Returns the id of the nearest `invoke_agent` span among the given span and its ancestors. If

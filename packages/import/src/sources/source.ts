@@ -12,6 +12,12 @@ import {
   type Json,
 } from '../record/item.js';
 
+/** A conversation, or the reason why there is none, and the part of the group that it comes from. */
+export interface Assembled {
+  readonly item: Finished;
+  readonly part: unknown;
+}
+
 export interface Source {
   /** Noun phrase shown after "looks for records with". */
   readonly looksFor: string;
@@ -23,7 +29,7 @@ export interface Source {
    */
   readonly read: (record: Json) => readonly Item[];
   /** Builds conversations from the parts of one group. */
-  readonly assemble?: (parts: readonly unknown[]) => readonly Finished[];
+  readonly assemble?: (parts: readonly unknown[]) => readonly Assembled[];
   /**
    * Maximum number of open groups. When there are more, the group that was extended least recently
    * counts as complete.
@@ -149,18 +155,20 @@ export function meanScore(values: readonly unknown[]): { readonly score?: number
 }
 
 /**
- * Drops conversations that are the beginning of another one. Each call of an agent repeats the
+ * Drops parts whose conversation is the beginning of another one. Each call of an agent repeats the
  * history, so training on all calls would repeat the first turns. The comparison ignores the ids of
  * tool calls, and treats missing content like an empty string, because a repeated history may
  * differ in these.
  */
-export function dropPrefixes(conversations: readonly Conversation[]): readonly Conversation[] {
-  const texts = conversations.map(({ messages }) =>
-    messages.map(({ role, content, tool_calls: calls }) =>
+export function dropPrefixes<T extends { readonly conversation: Conversation }>(
+  parts: readonly T[],
+): readonly T[] {
+  const texts = parts.map(({ conversation }) =>
+    conversation.messages.map(({ role, content, tool_calls: calls }) =>
       JSON.stringify([role, content ?? '', calls?.map((call) => call.function)]),
     ),
   );
-  return conversations.filter((_, i) => {
+  return parts.filter((_, i) => {
     const own = texts[i]!;
     return !texts.some(
       (other) => other.length > own.length && own.every((text, at) => text === other[at]),
