@@ -266,6 +266,34 @@ const readers: Readonly<Record<string, (row: Row) => unknown>> = {
 };
 
 describe('importRows', () => {
+  it('names the assertions that the reward does not check, and the tasks without another', async () => {
+    const from = path.join(temporaryFolder(), 'pf.yaml');
+    const test = (assert: readonly object[]) => ({ vars: { a: 1 }, assert });
+    const good = { type: 'contains', value: '7' };
+    const tests = [
+      test([good, { type: 'contians', value: '7' }]),
+      test([{ type: 'regex', value: '(' }]),
+      test([good]),
+    ];
+    writeFileSync(from, JSON.stringify({ prompts: ['Hi', 'Ho'], tests }));
+    const { report } = await importFrom(from);
+    const places = (...details: readonly (string | undefined)[]) =>
+      details.map((detail) => ({ file: from, line: 1, ...(detail !== undefined && { detail }) }));
+    const broken = expect.stringContaining('"regex" has the value "(", which is not a regular');
+    expect(report.unchecked).toEqual([
+      { reason: 'contians', count: 2, first: places(undefined, undefined) },
+      { reason: 'regex', count: 2, first: places(broken, broken) },
+      {
+        reason: 'the task fails: none of its assertions is checked',
+        count: 2,
+        first: places('"Hi"', '"Ho"'),
+      },
+    ]);
+    expect(renderImport(report)).toContain(`Not checked by the reward taskAssertions:
+  2 x contians: ${from}:1, ${from}:1
+`);
+  });
+
   it.each(cases)(
     'recognises $file and imports it as $as',
     async ({ file, source, options, as, rows, skipped = [], withScore = 0 }) => {

@@ -26,6 +26,7 @@ export function renderImport(report: ImportReport): string {
     `Source: ${report.sources.join(', ')}`,
     ...alignColumns(shown, '  '),
     ...skippedLines(report.skipped),
+    ...skippedLines(report.unchecked ?? [], 'Not checked by the reward taskAssertions:'),
     ...(report.assertions ? rewardOfAssertions : []),
     '',
   ].join('\n');
@@ -39,10 +40,10 @@ const rewardOfAssertions = [
 ];
 
 /** Returns one line per reason, with the first places at which it occurred. */
-export function skippedLines(skipped: readonly Skipped[]): readonly string[] {
+export function skippedLines(skipped: readonly Skipped[], title = 'Skipped:'): readonly string[] {
   if (skipped.length === 0) return [];
   return [
-    'Skipped:',
+    title,
     ...skipped.map(({ reason, count, first }) => {
       const places = first.map(
         ({ file, line, detail }) => `${file}:${line}${detail === undefined ? '' : ` ${detail}`}`,

@@ -56,6 +56,11 @@ export interface ImportReport {
   readonly withScore: number;
   /** Number of assertions in tasks, keyed by assertion type; undefined if there are none. */
   readonly assertions?: Readonly<Record<string, number>>;
+  /**
+   * Assertions that the reward `taskAssertions` does not check, by type, and the tasks that have no
+   * other one; undefined if there are none.
+   */
+  readonly unchecked?: readonly Skipped[];
   /** Lengths of the rows; undefined if no tokenizer was given. */
   readonly tokens?: Lengths;
   /** Number of redactions by kind; undefined if `redact` was not set. */
@@ -67,12 +72,13 @@ const [mostPlaces, mostReasons] = [5, 50];
 
 export interface Tally {
   skip(fault: Fault, place: Place): void;
+  unchecked(fault: Fault, place: Place): void;
   row(messages: readonly ChatMessage[], traits: RowTraits): void;
   redacted(counts: RedactedCounts): void;
   readonly skipped: () => readonly Skipped[];
   readonly facts: () => Pick<
     ImportReport,
-    'roles' | 'withTools' | 'withScore' | 'assertions' | 'tokens' | 'redacted'
+    'roles' | 'withTools' | 'withScore' | 'assertions' | 'unchecked' | 'tokens' | 'redacted'
   >;
 }
 
@@ -93,7 +99,7 @@ const longestDetail = 80;
  * @param redacts true to redact personal data in quoted values
  */
 export function createTally(redacts: boolean): Tally {
-  const skipped = new Map<string, Skipped>();
+  const [skipped, unchecked] = [new Map<string, Skipped>(), new Map<string, Skipped>()];
   const roles: Record<string, number> = {};
   const assertions: Record<string, number> = {};
   const redacted: Partial<Record<RedactedKind, number>> = {};
@@ -105,15 +111,22 @@ export function createTally(redacts: boolean): Tally {
    */
   const quote = (detail: string): string =>
     boundedText(redacts ? redactValue(detail).value : detail, longestDetail);
+  const addTo = (
+    list: Map<string, Skipped>,
+    { reason: given, detail }: Fault,
+    { file, line }: Place,
+  ): void => {
+    const reason = list.has(given) || list.size < mostReasons ? given : 'one of many other reasons';
+    const { count, first } = list.get(reason) ?? { count: 0, first: [] };
+    const place = { file, line, ...(detail !== undefined && { detail: quote(detail) }) };
+    const places = count < mostPlaces ? [...first, place] : first;
+    list.set(reason, { reason, count: count + 1, first: places });
+  };
+  const sorted = (list: Map<string, Skipped>): readonly Skipped[] =>
+    [...list.values()].toSorted((a, b) => b.count - a.count);
   return {
-    skip({ reason: given, detail }, { file, line }) {
-      const reason =
-        skipped.has(given) || skipped.size < mostReasons ? given : 'one of many other reasons';
-      const { count, first } = skipped.get(reason) ?? { count: 0, first: [] };
-      const place = { file, line, ...(detail !== undefined && { detail: quote(detail) }) };
-      const places = count < mostPlaces ? [...first, place] : first;
-      skipped.set(reason, { reason, count: count + 1, first: places });
-    },
+    skip: (fault, place) => addTo(skipped, fault, place),
+    unchecked: (fault, place) => addTo(unchecked, fault, place),
     row(messages, { tools, score, tokens, assertions: types }) {
       for (const type of types) assertions[type] = (assertions[type] ?? 0) + 1;
       for (const { role } of messages) roles[role] = (roles[role] ?? 0) + 1;
@@ -125,12 +138,13 @@ export function createTally(redacts: boolean): Tally {
       for (const [kind, count] of Object.entries(counts) as [RedactedKind, number][])
         redacted[kind] = (redacted[kind] ?? 0) + count;
     },
-    skipped: () => [...skipped.values()].toSorted((a, b) => b.count - a.count),
+    skipped: () => sorted(skipped),
     facts: () => ({
       roles,
       withTools,
       withScore,
       ...(Object.keys(assertions).length > 0 && { assertions }),
+      ...(unchecked.size > 0 && { unchecked: sorted(unchecked) }),
       ...(lengths.size > 0 && { tokens: lengthsOf(lengths) }),
       ...(redacts && { redacted }),
     }),

@@ -1,9 +1,16 @@
 /** Converts conversations and preferences to rows of one kind, and writes the rows. */
 import { existsSync } from 'node:fs';
 import { ConfigError, type ChatMessage } from '@trinity-rft/core';
+import { assertionsOf } from '@trinity-rft/workflow/reward';
 import { createRowWriter, type RowWriter } from '../files/write-rows.js';
 import { orFault } from '../record/fault.js';
-import { isJson, type Conversation, type Json, type Preference } from '../record/item.js';
+import {
+  isJson,
+  type Conversation,
+  type Fault,
+  type Json,
+  type Preference,
+} from '../record/item.js';
 import type { RowKind } from '../record/row-kind.js';
 import { redactValue } from '../redact/redact.js';
 import type { Place, Tally } from '../report/report.js';
@@ -85,6 +92,7 @@ export async function openRowWriting(
     tally.redacted(counts);
     const assertions = assertionTypes(row['assert']);
     tally.row(messagesOf(row), { tools: 'tools' in row, score, tokens, assertions });
+    for (const unchecked of uncheckedIn(row)) tally.unchecked(unchecked, place);
   };
 
   return {
@@ -141,3 +149,24 @@ const assertionTypes = (assertions: unknown): readonly string[] =>
   Array.isArray(assertions)
     ? assertions.flatMap((one: unknown) => (isJson(one) ? [String(one['type'])] : []))
     : [];
+
+const isAssertion = (value: unknown): boolean => isJson(value) && typeof value['type'] === 'string';
+
+/** Returns the assertions that the reward does not check, and whether there are only such. */
+function uncheckedIn(row: Json): readonly Fault[] {
+  const { assert } = row;
+  if (!Array.isArray(assert) || !assert.every(isAssertion)) return [];
+  const { checked, unchecked } = assertionsOf(row);
+  const { question } = row;
+  return [
+    ...unchecked.map(({ assertion, problem: detail }) => ({ reason: assertion.type, detail })),
+    ...(checked.length === 0
+      ? [
+          {
+            reason: 'the task fails: none of its assertions is checked',
+            detail: JSON.stringify(question),
+          },
+        ]
+      : []),
+  ];
+}

@@ -72,6 +72,16 @@ describe('promptfoo', () => {
       },
       'the lists of a test have too many combinations',
     ],
+    [
+      { vars: { language: 'en', word: 'a' }, assert: equals('a') },
+      'the assert of a test is not a list',
+    ],
+    [{ vars: { language: 'en', word: 'a' }, assert: ['a'] }, 'an assertion is not an object'],
+    [{ vars: { language: 'en', word: 'a' }, assert: [{ value: 'a' }] }, 'an assertion has no type'],
+    [
+      { vars: { language: 'en', word: 'a' }, asserts: [equals('a')] },
+      'a test has a key that promptfoo does not read',
+    ],
   ])('reports the fault of %j', (test, reason) => {
     expect(read(test)).toContainEqual(
       expect.objectContaining({ reason: expect.stringContaining(reason) }),

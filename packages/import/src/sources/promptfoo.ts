@@ -43,16 +43,38 @@ function tasksOf(
   assertions: Json,
 ): readonly Finished[] {
   if (!isJson(test)) throw fault('a test is not an object', test);
+  const unread = Object.keys(test).filter((key) => !testKeys.has(key));
   const vars = { ...objectAt(base, 'vars'), ...objectAt(test, 'vars') };
   const options = { ...objectAt(base, 'options'), ...objectAt(test, 'options') };
   const around = (key: string) => textOf(options[key] ?? '', `the ${key} of a prompt`);
   const template = `${around('prefix')}${promptOf(prompt)}${around('suffix')}`;
-  const asserts = [...listAt(base, 'assert'), ...listAt(test, 'assert')].map((each) =>
+  const asserts = [...assertsOf(base), ...assertsOf(test)].map((each) =>
     assertionOf(each, assertions),
   );
   const all = options['disableVarExpansion'] === true ? [vars] : combinationsOf(vars);
-  return all.map((each) => orFault(() => taskOf(template, each, asserts)));
+  return [
+    ...unread.map((key) => ({
+      reason: 'a test has a key that promptfoo does not read',
+      detail: key,
+    })),
+    ...all.map((each) => orFault(() => taskOf(template, each, asserts))),
+  ];
 }
+
+/** @see https://www.promptfoo.dev/docs/configuration/reference/#test-case */
+const testKeys: ReadonlySet<string> = new Set([
+  'description',
+  'vars',
+  'provider',
+  'providers',
+  'prompts',
+  'providerOutput',
+  'assert',
+  'assertScoringFunction',
+  'options',
+  'threshold',
+  'metadata',
+]);
 
 /**
  * Replaces references to assertion templates, such as `$ref: '#/assertionTemplates/NAME'`,
@@ -61,9 +83,10 @@ function tasksOf(
  * @param within names of the templates that contain the assertion
  */
 function assertionOf(assertion: unknown, templates: Json, within: readonly string[] = []): unknown {
-  if (!isJson(assertion)) return assertion;
+  if (!isJson(assertion)) throw fault('an assertion is not an object', assertion);
   const { $ref: ref, ...own } = assertion;
   if (ref === undefined) {
+    if (typeof own['type'] !== 'string') throw fault('an assertion has no type', own);
     const { assert } = own;
     if (!Array.isArray(assert)) return own;
     return { ...own, assert: assert.map((each) => assertionOf(each, templates, within)) };
@@ -108,9 +131,9 @@ const objectAt = (record: Json, key: string): Json => {
   return isJson(value) ? value : {};
 };
 
-const listAt = (record: Json, key: string): readonly unknown[] => {
-  const value = record[key];
-  return Array.isArray(value) ? value : [];
+const assertsOf = ({ assert = [] }: Json): readonly unknown[] => {
+  if (assert === null || Array.isArray(assert)) return assert ?? [];
+  throw fault('the assert of a test is not a list', assert);
 };
 
 const promptOf = (prompt: unknown): string =>

@@ -16,7 +16,7 @@ export {
   sameMath,
 } from './math/check.js';
 export { normalizeAnswer } from './math/marks.js';
-export { taskAssertions } from './scorers/assertions.js';
+export { assertionsOf, taskAssertions } from './scorers/assertions.js';
 export {
   fromScorer,
   scorerArguments,

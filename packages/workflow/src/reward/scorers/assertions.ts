@@ -195,6 +195,56 @@ export function assertionScorer(given: Assertion | readonly Assertion[]) {
   };
 }
 
+/** An assertion that is not checked. */
+interface Unchecked {
+  readonly assertion: Assertion;
+  /** Sentence that names the assertion and the reason; undefined if its type is not checked. */
+  readonly problem?: string;
+}
+
+/** Assertions of a task. */
+interface TaskAssertions {
+  readonly checked: readonly Assertion[];
+  readonly unchecked: readonly Unchecked[];
+}
+
+/**
+ * Returns which assertions in the column `assert` of a task `taskAssertions` checks.
+ * @throws RewardError for an entry without a type
+ */
+export function assertionsOf(task: Row): TaskAssertions {
+  const { assert: given } = task;
+  const all = isAssertions(given) ? listOf(given) : [];
+  const row = variablesOf(task);
+  const isKnown = (assertion: Assertion): boolean => Object.hasOwn(kinds, kindOf(assertion));
+  const known = all.filter(isKnown).map((assertion) => ({
+    assertion,
+    problem: problemInTask(assertion, row),
+  }));
+  const checked = known.filter(({ problem }) => problem === undefined).map((one) => one.assertion);
+  const unknown = all.filter((assertion) => !isKnown(assertion));
+  return {
+    checked,
+    unchecked: [
+      ...known.filter(({ problem }) => problem !== undefined),
+      ...unknown.map((assertion) => ({ assertion })),
+    ],
+  };
+}
+
+/** Returns the columns of a task, and the variables of promptfoo among them. */
+const variablesOf = (task: Row): Row => {
+  const { vars } = task;
+  return { ...task, ...(typeof vars === 'object' ? vars : {}) };
+};
+
+function problemInTask(assertion: Assertion, row: Row): string | undefined {
+  const problem = problemOf(assertion);
+  return problem === undefined
+    ? fillIn(assertion, row).problem
+    : `The assertion "${assertion.type}" ${problem}`;
+}
+
 /**
  * Scores an answer by the assertions in the column `assert` of the task, which `trinity import
  * --from promptfoo` writes. Skips assertions that call a model, execute code, measure time or cost,
@@ -205,25 +255,24 @@ export function assertionScorer(given: Assertion | readonly Assertion[]) {
  * and for a pattern that takes too long
  */
 export async function taskAssertions({ output, metadata = {} }: AssertionArguments) {
-  const { assert: given, vars } = metadata;
-  const all = isAssertions(given) ? listOf(given) : [];
-  const row = { ...metadata, ...(typeof vars === 'object' ? vars : {}) };
-  const usable = all.filter(
-    (assertion) => Object.hasOwn(kinds, kindOf(assertion)) && problemOf(assertion) === undefined,
-  );
-  const tried = usable.map((assertion) => ({ assertion, ...fillIn(assertion, row) }));
-  const problems = tried.flatMap(({ problem }) => problem ?? []);
-  const checked = tried.filter(({ problem }) => problem === undefined).map((one) => one.assertion);
-  if (checked.length === 0) {
-    const why = problems[0] === undefined ? '' : ` ${problems[0]}`;
+  const { checked, unchecked } = assertionsOf(metadata);
+  if (checked.length === 0)
     throw formError(
-      `A task has no assertion that can be checked in its column "assert".${why} Leave the task out, or give it one of ${Object.keys(kinds).join(', ')}.`,
+      [
+        'A task has no assertion that can be checked in its column "assert".',
+        ...unchecked.map(
+          ({ assertion, problem = `The type "${assertion.type}" is not checked.` }) => problem,
+        ),
+        `Leave the task out, or give it one of ${Object.keys(kinds).join(', ')}.`,
+      ].join(' '),
     );
-  }
-  const { score, reason } = await assertionScorer(checked)({ output, metadata: row });
-  const others = all.filter((assertion) => !checked.includes(assertion));
-  const rest =
-    others.length === 0 ? [] : [`Not checked: ${others.map(({ type }) => type).join(', ')}.`];
+  const { score, reason } = await assertionScorer(checked)({
+    output,
+    metadata: variablesOf(metadata),
+  });
+  const types = unchecked.map(({ assertion }) => assertion.type).join(', ');
+  const rest = types === '' ? [] : [`Not checked: ${types}.`];
+  const problems = unchecked.flatMap(({ problem }) => problem ?? []);
   return { name: 'assertions', score, reason: [reason, ...rest, ...problems].join(' ') };
 }
 

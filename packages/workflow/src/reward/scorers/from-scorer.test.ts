@@ -290,6 +290,21 @@ describe('assertions of promptfoo', () => {
     });
   });
 
+  it('are named with what is wrong where a task has none that can be checked', async () => {
+    const assert = [
+      { type: 'contians', value: '4' },
+      { type: 'regex', value: '(' },
+      { type: 'equals' },
+    ];
+    const failed = fromScorer(taskAssertions)(input('42', '', { assert }));
+    for (const says of [
+      'The type "contians" is not checked. ',
+      'The assertion "regex" has the value "(", which is not a regular expression. ',
+      'The assertion "equals" has no value to compare the answer with. ',
+    ])
+      await expect(failed).rejects.toThrow(says);
+  });
+
   it('are not checked in the column of a task that cannot fill them', async () => {
     const empty = { type: 'contains', value: '{{city}}' };
     const assert = [empty, { type: 'contains', value: '4' }];
