@@ -32,7 +32,7 @@ async function messageFor(packages: Readonly<Record<string, string>>): Promise<s
 it('loads a package, says how to install it, or why it does not load', async () => {
   expect(await messageFor({ 'some-peer': 'export const value = 1' })).toBe('1');
   expect(await messageFor({})).toBe(
-    'PEER_MISSING This file needs the package some-peer, which is not installed. Run: npm install some-peer',
+    'PEER_MISSING This file needs the package some-peer, which is not installed. Run: npm install --ignore-scripts some-peer',
   );
   const broken = { 'some-peer': "import 'its-own-part'; export const value = 1" };
   expect(await messageFor(broken)).toMatch(

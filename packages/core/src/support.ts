@@ -12,7 +12,7 @@ export { fillFolder } from './fill-folder.js';
 export { fillTemplate, type TemplatePlace } from './fill-template.js';
 export { inheritedFlags } from './inherited-flags.js';
 export { lazily, type Lazy } from './lazily.js';
-export { loadPeer } from './load-peer.js';
+export { loadPeer, peerInstall } from './load-peer.js';
 export { machineMemory } from './machine-memory.js';
 export { parseModelId, type ModelId } from './model-id.js';
 export { isTree, mergeTrees, type Tree } from './merge-trees.js';

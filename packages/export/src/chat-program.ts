@@ -3,6 +3,7 @@
  * settings of training.
  */
 import { chatFormatOptions, type ChatSettings } from '@trinity-rft/local';
+import { peerInstall } from '@trinity-rft/core/support';
 import type { FormatName } from './format/formats.js';
 import { ollamaNameOf } from './targets/model-name.js';
 
@@ -25,13 +26,19 @@ export function chatProgram(
   },
 ): string {
   const programs: Readonly<Record<FormatName, string>> = {
-    gguf: local(file, 'npm install @trinity-rft/local node-llama-cpp'),
+    gguf: local(file, peerInstall('@trinity-rft/local node-llama-cpp')),
     hf: local('.', 'npm install @trinity-rft/local'),
     ollama: ollama(file, ollamaNameOf(name), settingsOf(chat)),
     transformersjs: transformersJs(dtype, settingsOf(chat)),
   };
   return programs[format];
 }
+
+/** Packages that `chat.mjs` needs and that no package of ours installs. */
+export const chatPeers: Readonly<Partial<Record<FormatName, string>>> = {
+  gguf: 'node-llama-cpp',
+  transformersjs: '@huggingface/transformers',
+};
 
 /** Returns the string as a JavaScript literal. */
 const quoted = (text: string): string => JSON.stringify(text);
@@ -40,7 +47,11 @@ const local = (model: string, install: string): string => `// ${install}
 import { fileURLToPath } from 'node:url';
 import { loadModel } from '@trinity-rft/local';
 
-const model = await loadModel(fileURLToPath(new URL(${quoted(model)}, import.meta.url)));
+const location = fileURLToPath(new URL(${quoted(model)}, import.meta.url));
+const model = await loadModel(location).catch(({ message }) => {
+  console.error(message);
+  process.exit(2);
+});
 const question = process.argv[2] ?? 'Hello';
 // Tools: chat(messages, { tools }); the calls are in answer.toolCalls.
 const messages = [{ role: 'user', content: question }];

@@ -1,9 +1,11 @@
 import path from 'node:path';
-import { alignColumns } from '@trinity-rft/core/support';
+import { alignColumns, peerInstall } from '@trinity-rft/core/support';
 import type { CheckResult } from './check/check-export.js';
 import type { Share } from './check/compare.js';
 import type { MergeLoss } from './check/merge-loss.js';
 import type { ExportReport, RewardComparison } from './export-model.js';
+import type { FormatName } from './format/formats.js';
+import { chatPeers } from './chat-program.js';
 import { megabytes } from './room.js';
 
 /**
@@ -18,10 +20,18 @@ export function renderExport(report: ExportReport, directory: string): string {
     ...(check ? checkLines(check) : []),
     ...(report.rewards ?? []).map(rewardLine),
     ...notes,
-    ...(report.adapterOnly ? [] : [`Try it: node ${path.join(directory, 'chat.mjs')} "..."`]),
+    ...(report.adapterOnly ? [] : tryLines(format, path.join(directory, 'chat.mjs'))),
   ]
     .join('\n')
     .concat('\n');
+}
+
+function tryLines(format: FormatName, program: string): readonly string[] {
+  const peer = chatPeers[format];
+  return [
+    `Try it: node ${program} "..."`,
+    ...(peer === undefined ? [] : [`It needs ${peer}: ${peerInstall(peer)}`]),
+  ];
 }
 
 const lossLine = ({ texts, positions, meanDifference, largestDifference }: MergeLoss): string =>

@@ -196,6 +196,8 @@ PARAMETER repeat_penalty 1
         expect(stripTypeScriptTypes(program)).toBe(program);
         expect(program).toContain(`"${report.file}"`);
         expect(program).toContain(shown[format]);
+        const needs = 'npm install --ignore-scripts node-llama-cpp';
+        expect(renderExport(report, 'out').includes(needs)).toBe(format === 'gguf');
         if (format !== 'ollama') continue;
         expect(program).toContain(`model: ${JSON.stringify(ollama)}`);
         expect(report.notes.join('\n')).toContain(shown.ollama);
