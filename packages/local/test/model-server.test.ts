@@ -65,6 +65,29 @@ const ask = (model: string) => ({
 });
 
 describe('a server of models', () => {
+  it('names the paths that it serves before it reads a body', async () => {
+    const { server } = await serve({ models: { plain: practice }, keep: 1 });
+    const statusOf = async (method: string, place: string, body?: string): Promise<string> => {
+      const headers = { authorization: `Bearer ${apiKey}` };
+      const response = await fetch(server.url + place, { method, headers, body });
+      const { error } = (await response.json()) as { error: { message: string; param: unknown } };
+      return `${response.status} ${String(error.param)} ${error.message}`;
+    };
+    for (const [method, place, body] of [
+      ['POST', '/feedback', '{}'],
+      ['POST', '/commit'],
+      ['POST', '/v1/embeddings', '{"input":"Hi"}'],
+      ['GET', '/v1/nosuch'],
+    ] as const)
+      expect(await statusOf(method, place, body)).toContain(
+        `404 null ${method} ${place} is not served. Available: POST .../v1/chat/completions,`,
+      );
+    expect(await statusOf('GET', '/v1/chat/completions')).toMatch(/^405 /);
+    expect(await statusOf('POST', '/v1/chat/completions', '{}')).toMatch(
+      /^400 model model is missing/,
+    );
+  });
+
   it('answers by the name of a model, and names the others', async () => {
     const { client, get } = await serve();
     const answers = await Promise.all(

@@ -17,6 +17,7 @@ import {
   whenSent,
   withoutCause,
 } from '@trinity-rft/http-server';
+import { assertServed } from '@trinity-rft/model';
 import { recordCall, type CallRecord } from './call-record.js';
 import { createMetrics, type Answered } from './metrics.js';
 import { openServedModels, type ServedModels, type ServedModelsOptions } from './served-models.js';
@@ -174,6 +175,7 @@ function answerer(
     const named = /^\/v1\/models\/(.*[^/])\/*$/.exec(pathname)?.[1];
     if (request.method === 'GET' && named !== undefined)
       return Response.json(entryOf(models, decodeSegment(named)));
+    assertServed(request);
     if (request.method !== 'POST') return firstFound(request, models);
     const bytes = await readBytes(request, { maxBytes: mostBytes });
     const { value, text } = parseJson(bytes, { expected: 'a request of this API' });
@@ -242,6 +244,7 @@ function modelIn(body: Readonly<Record<string, unknown>>, models: ServedModels):
   throw new ModelError(`model is missing. The models are ${models.names.join(', ')}.`, {
     status: 400,
     code: 'invalid_request',
+    details: { param: 'model' },
   });
 }
 

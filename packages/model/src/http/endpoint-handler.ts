@@ -73,6 +73,14 @@ export function createEndpointHandler(options: EndpointHandlerOptions): AnswerHa
   };
 }
 
+/**
+ * Checks that an endpoint serves the path and the method of a request.
+ * @throws ModelError 404 or 405 with the served paths
+ */
+export function assertServed(request: Request): void {
+  findRoute(request);
+}
+
 function findRoute(request: Request): Route<ResponsesContext> {
   const pathname = withoutKey(new URL(request.url).pathname);
   const segments = segmentsOf(pathname);
