@@ -216,9 +216,23 @@ describe('debugging a workflow', () => {
     workspace.write('guide.yaml', absolute(workspace.read('forking.yaml')));
     expect(
       await mainHere('debug', '--config', output('guide.yaml'), '--module', 'workflow', ...args),
-    ).toMatchObject({ exitCode: 0 });
+    ).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining(`Written to ${page}: the profile`),
+    });
     expect(readFileSync(page, 'utf8')).toContain('model call 0');
   });
+
+  it.each(['workflow', 'inference_model'])(
+    'refuses an output directory of %s that is or lies in a file',
+    async (module) => {
+      for (const place of [config, path.join(config, 'x')])
+        expect(await mainHere('debug', '-c', config, '-m', module, '-o', place)).toMatchObject({
+          exitCode: 2,
+          stderr: expect.stringContaining(`--output-dir is ${place}, which is or lies in a file.`),
+        });
+    },
+  );
 
   it('refuses modules and ports that there are not', async () => {
     for (const module of ['trainer', 'constructor'])

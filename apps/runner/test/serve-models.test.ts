@@ -65,6 +65,10 @@ describe('trinity serve --model', () => {
     [['--model', 'a=none'], 'There is no none.'],
     [['--model', 'a=practice', '--log-texts'], '--log-texts needs --log-requests FILE.'],
     [['--model', 'a=practice', '--no-train'], '--no-train have no effect'],
+    [
+      ['--model', 'a=practice', '--log-requests', 'practice/config.json/x'],
+      '--log-requests is "practice/config.json/x", which cannot be written: E',
+    ],
     [['--model', 'a=practice', '--plugin-dir', 'x'], '--plugin-dir have no effect'],
     [['serve.yaml', '--model', 'a=practice'], 'the configuration serve.yaml has no effect'],
     [['serve.yaml', '--log-requests', 'x'], 'need --model'],

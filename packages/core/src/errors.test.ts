@@ -65,6 +65,10 @@ describe('describeError', () => {
     expect(describeError(new EngineError('Save failed.', { cause: middle }))).toBe(
       'Save failed: ENOSPC',
     );
+    const quoting = new EngineError('a.log could not be written: ENOSPC. Check it.', {
+      cause: inner,
+    });
+    expect(describeError(quoting)).toBe('a.log could not be written: ENOSPC. Check it.');
   });
 
   it.each([

@@ -163,14 +163,17 @@ export const boundedText = (text: string, longest = longestMessage): string =>
     ? text
     : `${text.slice(0, longest)}… (${text.length - longest} more characters)`;
 
-/** Joins the messages of an error and its causes into one text for people. Does not throw. */
+/**
+ * Joins the messages of an error and its causes into one text for people. Leaves out a cause whose
+ * message is part of an earlier one. Does not throw.
+ */
 export function describeError(thrown: unknown): string {
   const error = readableThrown(thrown);
   const parts: string[] = [];
   let current: unknown = error;
   for (let depth = 0; depth < maxCauses && current !== undefined && current !== null; depth++) {
     const message = boundedText(messageOf(current));
-    if (!parts.includes(message)) parts.push(message);
+    if (!parts.some((part) => part.includes(message))) parts.push(message);
     current = (current as { readonly cause?: unknown }).cause;
   }
   return parts.map((part, i) => (i < parts.length - 1 ? part.replace(/\.$/, '') : part)).join(': ');

@@ -136,6 +136,7 @@ async function runWorkflow(
   if (outputFile !== undefined) {
     const profile = await readFile(path.join(report.outputDirectory, debugFiles.profile));
     await writeOutput('--output-file', outputFile, profile);
+    write(`Written to ${outputFile}: the profile\n`);
   }
   return report.error ? exitCodes.failed : exitCodes.done;
 }

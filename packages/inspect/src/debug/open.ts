@@ -1,9 +1,10 @@
 /**
  * Common start of all debug commands: reads a configuration, and selects the stage and its weights.
  */
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
-import { type Clock, type Logger, systemClock } from '@trinity-rft/core';
+import { type Clock, ConfigError, type Logger, systemClock } from '@trinity-rft/core';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { resolveModelFolder, withFetchedModels } from '@trinity-rft/launcher/parts';
 import {
@@ -51,13 +52,16 @@ export interface DebugContext {
 /**
  * Opens a debug context without changing the run's folder.
  * @param choose selects the stage to open
- * @throws ConfigError if the configuration, a download or the chosen stage cannot be used
+ * @throws ConfigError if the configuration, a download or the chosen stage cannot be used, or if
+ * the output directory is a file
  */
 export async function openDebugContext(
   options: DebugOptions & Pick<ConfigurationOptions, 'overrides' | 'overridesName'>,
   choose: (config: ResolvedConfig) => StageConfig = exploringStage,
 ): Promise<DebugContext> {
-  const { cwd = '.', outputDirectory = 'debug_output', clock, signal } = options;
+  const { cwd = '.', clock, signal } = options;
+  const outputDirectory = path.resolve(cwd, options.outputDirectory ?? 'debug_output');
+  await assertNoFile(outputDirectory);
   const { loaded, ...extensions } = await readConfiguration({ ...options, readsRun: true });
   const notices: string[] = [];
   const note = (notice: string): void => {
@@ -88,7 +92,20 @@ export async function openDebugContext(
     signal,
     env,
   });
-  return { context, notices, outputDirectory: path.resolve(cwd, outputDirectory) };
+  return { context, notices, outputDirectory };
+}
+
+async function assertNoFile(directory: string): Promise<void> {
+  // ENOTDIR: a parent is a file.
+  const isFile = await stat(directory).then(
+    (found) => !found.isDirectory(),
+    ({ code }: NodeJS.ErrnoException) => code === 'ENOTDIR',
+  );
+  if (isFile)
+    throw new ConfigError(
+      `--output-dir is ${directory}, which is or lies in a file. Name a folder; it is created if it does not exist.`,
+      { code: 'FOLDER_IN_USE' },
+    );
 }
 
 /**

@@ -16,6 +16,7 @@ import { shownKey, serveAccess, serveKey, tinkerKey } from '../../shared/serve-a
 import { howToGoOn } from '../../shared/next-steps.js';
 import type { FineTuningArguments } from './fine-tuning.js';
 import { invalid } from '../../shared/arguments.js';
+import { assertOutput } from '../../shared/output-file.js';
 
 interface ServeArguments extends FileOptions, PluginOptions, FineTuningArguments {
   /** True to train on the feedback; false with `--no-train`. */
@@ -145,6 +146,7 @@ async function serveModelsCommand(
   const { fileWriter } = await import('@trinity-rft/monitor');
   const { standardTerminal } = await import('@trinity-rft/launcher');
   const terminal = standardTerminal();
+  if (given.logRequests !== undefined) await assertOutput('--log-requests', given.logRequests);
   const log =
     given.logRequests === undefined
       ? undefined
