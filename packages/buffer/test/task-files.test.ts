@@ -277,7 +277,10 @@ describe('what is not there', () => {
       /missing\.jsonl does not exist\. Expected a file, a folder, or the id of a Hugging Face dataset/,
     ],
     ['deep/er/folder', /does not exist/],
-    ['tasks.csv', /tasks\.csv is not a supported kind of file. Expected .jsonl/],
+    [
+      'tasks.csv',
+      /tasks\.csv is not a supported kind of file. Expected .jsonl.*: npx trinity import \S*tasks\.csv -o/,
+    ],
     ['empty.jsonl', /holds no rows; expected at least one/],
     ['blank.jsonl', /holds no rows/],
     ['none.json', /holds no rows/],

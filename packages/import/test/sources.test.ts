@@ -266,6 +266,25 @@ const readers: Readonly<Record<string, (row: Row) => unknown>> = {
 };
 
 describe('importRows', () => {
+  it('takes a table of questions and answers, with its other columns', async () => {
+    const from = path.join(temporaryFolder(), 'a.csv');
+    writeFileSync(from, 'question;answer;level\n2+3;5;easy\n;7;\n3+4;7;\n4+5;;\n');
+    const { report, rows } = await importFrom(from);
+    expect(report).toMatchObject({ sources: ['plain'], as: 'tasks', written: 2 });
+    expect(rows[0]).toEqual({
+      messages: [user('2+3')],
+      question: '2+3',
+      answer: '5',
+      level: 'easy',
+    });
+    expect(reasonsOf(report)).toEqual([
+      'the prompt is neither a text nor messages: 3',
+      'there is no answer: 5',
+    ]);
+    const { rows: answers } = await importFrom(from, { as: 'sft' });
+    expect(answers[0]).toEqual({ messages: [user('2+3'), assistant('5')] });
+  });
+
   it('names the assertions that the reward does not check, and the tasks without another', async () => {
     const from = path.join(temporaryFolder(), 'pf.yaml');
     const test = (assert: readonly object[]) => ({ vars: { a: 1 }, assert });

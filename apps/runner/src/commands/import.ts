@@ -22,7 +22,7 @@ export const addImport: AddCommand = (program, { exitWith, write }) =>
     .description('write rows to train on from traces, evaluations or files of other services')
     .option(
       '--from <source>',
-      'auto, openai, together, otel, langfuse, langsmith, braintrust, sharegpt, alpaca or promptfoo',
+      'auto, openai, together, otel, langfuse, langsmith, braintrust, sharegpt, alpaca, promptfoo or plain',
       'auto',
     )
     .option('--as <kind>', 'sft, dpo or tasks; default: what the source holds')

@@ -188,8 +188,11 @@ async function readFileRows(
 ): Promise<readonly RawTask[]> {
   if (/\.parquet$/i.test(path)) return readParquetFile(path);
   if (/\.(?:jsonl|ndjson|json)(?:\.gz)?$/i.test(path)) return readJsonFile(path, signal);
+  const remedy = /\.(?:csv|ya?ml)(?:\.gz)?$/i.test(path)
+    ? ` This writes such a file: npx trinity import ${path} -o tasks.jsonl`
+    : '';
   throw new TaskError(
-    `${path} is not a supported kind of file. Expected .jsonl, .json (both also .gz) or .parquet.`,
+    `${path} is not a supported kind of file. Expected .jsonl, .json (both also .gz) or .parquet.${remedy}`,
     { code: 'TASKSET_FORMAT', details: { path } },
   );
 }

@@ -5,6 +5,7 @@ import { langfuse } from './langfuse.js';
 import { langsmith } from './langsmith.js';
 import { openai } from './openai.js';
 import { otel } from './otel.js';
+import { plain } from './plain.js';
 import { promptfoo } from './promptfoo.js';
 import { sharegpt } from './sharegpt.js';
 import { together } from './together.js';
@@ -21,6 +22,7 @@ const sources = {
   openai,
   braintrust,
   together,
+  plain,
 } as const satisfies Readonly<Record<string, Source>>;
 
 export type SourceName = keyof typeof sources;
