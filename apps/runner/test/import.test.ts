@@ -56,11 +56,15 @@ describe('trinity import', () => {
     [['tasks.jsonl', '--from', 'otle'], '--from is "otle". Expected one of auto, otel'],
     [['tasks.jsonl', '--as', 'rl'], '--as is "rl". Expected one of sft, dpo, tasks'],
     [['tasks.jsonl', '--validation', '1'], '--validation is "1"'],
-    [['tasks.jsonl'], 'no source recognises the records'],
+    [['unknown.jsonl'], 'no source recognises the records'],
+    [['tasks.jsonl', '-o', '-'], '-o is "-", which cannot be written: standard output'],
+    [['tasks.jsonl', '--report', 'model'], '--report is "model", which cannot be written: it is a'],
     [['tasks.jsonl', '--from', 'otel'], 'nothing could be imported as otel'],
   ])('ends with 2 for %j', async (args, problem) => {
-    const { exitCode, stderr } = await command(...args, '-o', 'out.jsonl');
+    workspace.write('unknown.jsonl', '{"word": "dog"}\n');
+    const { exitCode, stderr } = await command('-o', 'out.jsonl', ...args);
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining(problem)]);
-    expect(existsSync(path.join(workspace.root, 'out.jsonl'))).toBe(false);
+    for (const name of ['out.jsonl', '-'])
+      expect(existsSync(path.join(workspace.root, name))).toBe(false);
   });
 });

@@ -10,6 +10,7 @@ import { invalid } from './arguments.js';
  * @throws ConfigError when the file cannot be written
  */
 export async function assertOutput(option: string, file: string): Promise<void> {
+  if (file === '-') throw unwritable(option, file, 'standard output is not supported');
   const folder = path.dirname(path.resolve(file));
   const found = await stat(file).catch(() => undefined);
   if (found?.isDirectory()) throw unwritable(option, file, 'it is a folder');
@@ -31,8 +32,8 @@ export async function writeOutput(
   file: string,
   contents: string | Uint8Array,
 ): Promise<void> {
+  await assertOutput(option, file);
   try {
-    await mkdir(path.dirname(path.resolve(file)), { recursive: true });
     await writeFile(file, contents);
   } catch (cause) {
     throw unwritable(option, file, describeError(cause), cause);
