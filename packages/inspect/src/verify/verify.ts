@@ -40,7 +40,8 @@ const chunkSize = 64;
  */
 export async function verifyRun(options: VerifyOptions): Promise<Verification> {
   const { run, tolerance = defaultTolerance, signal } = options;
-  const targets = await findTargets(run, options);
+  // Mode `train` may train on experiences that weights of another run have sampled.
+  const targets = await findTargets(run, options, ({ mode }) => mode !== 'train');
   const stores: VerifiedStore[] = [];
   for (const target of targets) stores.push(await verifyStore(target, signal));
   const versions = stores.flatMap((store) => store.versions);
