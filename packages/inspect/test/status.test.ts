@@ -180,6 +180,10 @@ describe('status', () => {
     expect(renderStatus(status)).toContain(' 1 process takes part');
     endWait();
     file.close();
+    await expect(openStatus(folder)).rejects.toThrow(/No run was started in /);
+    await (
+      await lockRun(folder)
+    )();
     await expect(openStatus(folder)).rejects.toThrow(/No process makes the run/);
   });
 

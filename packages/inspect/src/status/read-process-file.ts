@@ -1,9 +1,10 @@
 /** Reads the status of a run of a single process from its `status.json`. */
 import { hostname } from 'node:os';
+import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import type { MemberRole, MemberView } from '@trinity-rft/core/store';
 import { describeEnd, readEnd, readFailure, readProcessBeat } from '@trinity-rft/launcher/files';
-import { runningPid } from '../verify/folder.js';
+import { isThere, runningPid } from '../verify/folder.js';
 import { stageOrLatest } from '../verify/stages.js';
 import { processState } from './process-state.js';
 import { membersOf, type RunStatus } from './run-status.js';
@@ -25,6 +26,13 @@ async function notRunning(
   jobDirectory: string,
   beat: ProcessBeat | undefined,
 ): Promise<ConfigError> {
+  const traces = ['run.lock', 'settings.json', 'end.json', 'log'];
+  const found = await Promise.all(traces.map((name) => isThere(path.join(jobDirectory, name))));
+  if (beat === undefined && !found.includes(true))
+    return new ConfigError(
+      `No run was started in ${jobDirectory}. Start it with "trinity run", or name the folder of a run that was started.`,
+      { code: 'RUN_NOT_STARTED' },
+    );
   const ended = await readEnd(jobDirectory);
   const failure = await readFailure(jobDirectory);
   const cause = failure === undefined ? '.' : `: ${failure}`;
