@@ -63,4 +63,10 @@ describe('trinity import', () => {
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining(problem)]);
     expect(existsSync(path.join(workspace.root, 'out.jsonl'))).toBe(false);
   });
+
+  it('does not take - for a file', async () => {
+    const { exitCode, stderr } = await command('tasks.jsonl', '-o', '-');
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('-o is "-"')]);
+    expect(existsSync(path.join(workspace.root, '-'))).toBe(false);
+  });
 });

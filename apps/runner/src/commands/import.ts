@@ -58,6 +58,7 @@ async function optionsOf(place: string, given: ImportArguments): Promise<ImportO
   const { rowKinds, sourceNames } = await import('@trinity-rft/import');
   const { from, as, validation, output, redact, tokenizer } = given;
   if (output === undefined) throw invalid('-o is missing. Name the file to write: -o FILE.jsonl');
+  if (output === '-') throw invalid('-o is "-", but tasks are written to a file: -o FILE.jsonl');
   return {
     from: place,
     output,

@@ -183,7 +183,7 @@ async function recompute(
 function uncheckedReason(version: number): string {
   if (version === unknownPolicyVersion) return 'the version was not recorded';
   if (version === 0)
-    return 'the folder of a run does not say which model it started from: name its configuration instead';
+    return 'the weights before training are opened with the configuration: name it instead of the folder of the run';
   return `there is no checkpoint global_step_${version}: keep one of each step with trainer.save_interval: 1`;
 }
 
