@@ -30,7 +30,7 @@ async function notRunning(
   const found = await Promise.all(traces.map((name) => isThere(path.join(jobDirectory, name))));
   if (beat === undefined && !found.includes(true))
     return new ConfigError(
-      `No run was started in ${jobDirectory}. Start it with "trinity run", or name the folder of a run that was started.`,
+      `No run was started in ${jobDirectory}. Start one with "trinity run", or name the folder of a run.`,
       { code: 'RUN_NOT_STARTED' },
     );
   const ended = await readEnd(jobDirectory);
