@@ -211,6 +211,8 @@ describe('status', () => {
     await expect(openStatus(folder)).rejects.toThrow(
       /Continue it with "trinity run".* process 1073741824, was killed or crashed after train step 3, on 2\S+ at \S+\.$/,
     );
+    await writeEnd(folder, { how: 'failed', at: Date.now() });
+    await expect(openStatus(folder)).rejects.toThrow(/The last one failed, on 2/);
   });
 
   it.each([

@@ -36,12 +36,14 @@ async function notRunning(
   const ended = await readEnd(jobDirectory);
   const failure = await readFailure(jobDirectory);
   const cause = failure === undefined ? '.' : `: ${failure}`;
+  // A process removes the recorded end when it starts, and `status.json` when it ends.
   const killed =
+    ended === undefined &&
     beat &&
     `, process ${beat.pid}, ${describeEnd({ how: 'killed', trainStep: beat.progress.trainStep, at: beat.at })}.`;
-  const last = killed ?? (ended && ` ${describeEnd(ended)}${cause}`);
+  const last = killed || (ended && ` ${describeEnd(ended)}${cause}`);
   const end = last === undefined ? '' : ` The last one${last}`;
-  const verb = killed === undefined && ended?.how !== 'interrupted' ? 'Start' : 'Continue';
+  const verb = killed || ended?.how === 'interrupted' ? 'Continue' : 'Start';
   return new ConfigError(
     `No process makes the run in ${jobDirectory}. ${verb} it with "trinity run"; "trinity log" shows what happened in it.${end}`,
     { code: 'RUN_NOT_STARTED' },
