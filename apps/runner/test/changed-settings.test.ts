@@ -175,6 +175,11 @@ describe('a change that would make it neither the old run nor the new one', () =
     expect(readFileSync(recordOf('begun'), 'utf8')).toBe(before);
   });
 
+  it('is named once if the train batch follows the explore step', async () => {
+    const { error } = await start('begun', steps(2), { buffer: { batch_size: 8 } });
+    expect(error?.message.match(/changed from/g)).toHaveLength(1);
+  });
+
   it('is seen before the run is started, as are other changes', async () => {
     const check = (...over: readonly Tree[]): Promise<Ended> => {
       const file = workspace.config('checked.yaml', ...over, { name: 'begun' });

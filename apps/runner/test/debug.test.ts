@@ -111,6 +111,7 @@ describe('debugging a workflow', () => {
       'forking',
       'the agent begins',
       'sums row 0',
+      `Model: ${output('model')}`,
       'Experience 1: debug/0/0/1/',
       'reward 0.5',
       'turns 2',

@@ -357,7 +357,7 @@ describe('failed runs', () => {
       const { error } = await runHere(workspace, config, { workflows: [broken] });
       expect(error).toMatchObject({ name: 'WorkflowError', code: 'ALL_RUNS_FAILED' });
       expect(error?.message).toBe(
-        'All 48 runs of the last 3 explore steps failed. Fix the cause of the first failure and start the run again: it continues after explore step 2.',
+        'All 48 runs of the last 3 explore steps failed. Start the run again, which continues after explore step 2, when the cause of the first failure is fixed.',
       );
       expect(readFileSync(path.join(job('broken'), 'failure.txt'), 'utf8')).toMatch(
         /^WorkflowError: All 48 runs[^]*the judge is down/,

@@ -67,4 +67,10 @@ describe('trinity import', () => {
     for (const name of ['out.jsonl', '-'])
       expect(existsSync(path.join(workspace.root, name))).toBe(false);
   });
+
+  it('does not take - for a file', async () => {
+    const { exitCode, stderr } = await command('tasks.jsonl', '-o', '-');
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('-o is "-"')]);
+    expect(existsSync(path.join(workspace.root, '-'))).toBe(false);
+  });
 });

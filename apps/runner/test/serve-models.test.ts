@@ -64,12 +64,15 @@ describe('trinity serve --model', () => {
     [['--model', 'a=practice', '--model', 'a=practice'], '--model names "a" twice.'],
     [['--model', 'a=none'], 'There is no none.'],
     [['--model', 'a=practice', '--log-texts'], '--log-texts needs --log-requests FILE.'],
-    [['--model', 'a=practice', '--no-train'], '--no-train have no effect'],
+    [['--model', 'a=practice', '--no-train'], 'so --no-train has no effect. Leave it out.'],
+    [
+      ['--model', 'a=practice', '--plugin-dir', 'x'],
+      'so --plugin-dir has no effect. Leave it out.',
+    ],
     [
       ['--model', 'a=practice', '--log-requests', 'practice/config.json/x'],
       '--log-requests is "practice/config.json/x", which cannot be written: E',
     ],
-    [['--model', 'a=practice', '--plugin-dir', 'x'], '--plugin-dir have no effect'],
     [['serve.yaml', '--model', 'a=practice'], 'the configuration serve.yaml has no effect'],
     [['serve.yaml', '--log-requests', 'x'], 'need --model'],
   ])('refuses %o', async (args, message) => {

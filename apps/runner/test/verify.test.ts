@@ -78,7 +78,7 @@ describe('trinity verify', () => {
       /not checked: 1 version \(2\), \d+ tokens: there is no checkpoint .*save_interval: 1/,
     );
     expect(stdout).toMatch(
-      /not checked: 1 version \(0\), \d+ tokens: the folder of a run does not say/,
+      /not checked: 1 version \(0\), \d+ tokens: the weights before training are opened with the configuration/,
     );
     expect(exitCode).toBe(0);
   });

@@ -105,7 +105,7 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     await look.says('tbody', 'its process is stopped (SIGSTOP)');
     child.kill('SIGKILL');
     await once(child, 'exit');
-    await look.says('tbody', 'its process is gone');
+    await look.says('main', 'No process is running');
     expect(await look.intrusions()).toEqual([]);
     expect(look.problems).toEqual([]);
     await look.page.close();

@@ -50,7 +50,7 @@ describe('createFailureGuard', () => {
       name: 'WorkflowError',
       code: 'ALL_RUNS_FAILED',
       message: expect.stringMatching(
-        /^All 5 runs of the last 3 explore steps failed\..* it continues after explore step 1\.$/,
+        /^All 5 runs of the last 3 explore steps failed\..* continues after explore step 1, when the cause of the first failure is fixed\.$/,
       ) as unknown,
       cause: new TypeError('first'),
     });

@@ -33,9 +33,10 @@ export function createFailureGuard(store: ExperienceStore): FailureGuard {
 
   const stop = async (): Promise<never> => {
     const { steps, runs, firstError } = failed;
+    // `describeError` adds the first failure to the last words of the message.
     if (lastGood) await store.put([], { ...lastGood });
     throw new WorkflowError(
-      `All ${runs} runs of the last ${steps === 1 ? 'explore step' : `${steps} explore steps`} failed. Fix the cause of the first failure and start the run again: it continues after explore step ${lastGood?.step ?? 0}.`,
+      `All ${runs} runs of the last ${steps === 1 ? 'explore step' : `${steps} explore steps`} failed. Start the run again, which continues after explore step ${lastGood?.step ?? 0}, when the cause of the first failure is fixed.`,
       { code: 'ALL_RUNS_FAILED', details: { steps, runs }, cause: firstError },
     );
   };

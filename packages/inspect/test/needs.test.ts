@@ -159,6 +159,9 @@ it('verifies variables, packages and Python modules before a run, a check and a 
 
   const configPath = fileOf({ taskset: plugin, rows });
   await expect(debugWorkflow({ configPath, ...more, env: {} })).rejects.toThrow(/GREEDY_KEY/);
+  await expect(debugWorkflow({ configPath, ...more, newestCheckpoint: true })).rejects.toThrow(
+    /no checkpoint in .*needs yet.* leave --newest-checkpoint out/,
+  );
   const terminal = { isTTY: false, columns: () => 80, write: () => undefined };
   await expect(run({ configPath, ...more, terminal, env: {} })).rejects.toThrow(/GREEDY_KEY/);
 

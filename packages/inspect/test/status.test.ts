@@ -7,8 +7,8 @@ import path from 'node:path';
 import { findPostgres, startPostgres } from '@trinity-rft/test-support';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openRunStore } from '@trinity-rft/buffer/run-store';
-import { openProcessFile, writeEnd, writeFailure } from '@trinity-rft/launcher/files';
-import { EngineError } from '@trinity-rft/core';
+import { lockRun, openProcessFile, writeEnd, writeFailure } from '@trinity-rft/launcher/files';
+import { describeError, EngineError } from '@trinity-rft/core';
 import { causesOf, type RunCauses } from '../src/status/causes.js';
 import { readProcessFile } from '../src/status/read-process-file.js';
 import { openStatus } from '../src/status/read-status.js';
@@ -175,9 +175,15 @@ describe('status', () => {
       patience,
     );
     const reader = await openStatus(folder);
-    expect(await reader.look()).toMatchObject({ trainStep: 3, plannedUpTo: 4, staleness: 1 });
+    const status = await reader.look();
+    expect(status).toMatchObject({ trainStep: 3, plannedUpTo: 4, staleness: 1 });
+    expect(renderStatus(status)).toContain(' 1 process takes part');
     endWait();
     file.close();
+    await expect(openStatus(folder)).rejects.toThrow(/No run was started in /);
+    await (
+      await lockRun(folder)
+    )();
     await expect(openStatus(folder)).rejects.toThrow(/No process makes the run/);
   });
 
@@ -193,6 +199,37 @@ describe('status', () => {
       [true, 'working'],
       [true, 'working'],
     ]);
+  });
+
+  it('says after which step a process was killed, and that the run continues', async () => {
+    const beat = { pid: 2 ** 30, host: hostname(), at: Date.now() };
+    const facts = {
+      waits: { explorer: [], trainer: [] },
+      progress: { exploreStep: 4, trainStep: 3, version: 2 },
+    };
+    writeFileSync(path.join(folder, 'status.json'), JSON.stringify({ ...beat, ...facts }));
+    await expect(openStatus(folder)).rejects.toThrow(
+      /Continue it with "trinity run".* process 1073741824, was killed or crashed after train step 3, on 2\S+ at \S+\.$/,
+    );
+    await writeEnd(folder, { how: 'failed', at: Date.now() });
+    await expect(openStatus(folder)).rejects.toThrow(/The last one failed, on 2/);
+  });
+
+  it.each([
+    ['serve', /^Process \d+ serves the run in .*GET \/metrics/],
+    ['train', /^Process \d+ trains the run in /],
+    ['both', /^Process \d+ is at work on the run in .*Try again in some seconds/],
+  ])('names the process of a run of mode %s that writes no status', async (mode, says) => {
+    const stages = [{ mode }];
+    writeFileSync(
+      path.join(folder, 'settings.json'),
+      JSON.stringify({ jobDirectory: folder, stages }),
+    );
+    const unlock = await lockRun(folder);
+    const refused = await openStatus(folder).then(() => 'opened', describeError);
+    await unlock();
+    expect(refused).toMatch(says);
+    expect(refused).not.toContain('Start it');
   });
 
   it('of a folder that is not there is an error', async () => {

@@ -158,6 +158,18 @@ describe('consoleSink on a terminal', () => {
     ]);
   });
 
+  it('names the model of a benchmark that is no checkpoint of the run', async () => {
+    const terminal = fakeTerminal();
+    const sink = consoleSink({ terminal, clock: manualClock(), benched: 'export' });
+    sink.write({
+      role: 'bench',
+      step: 0,
+      metrics: { 'bench/model_version': 0, 'bench/gsm8k/reward/mean': 0.984 },
+    });
+    await sink.close();
+    expect(terminal.screen()[0]).toBe('export: gsm8k 0.984');
+  });
+
   it('says within two seconds what is in progress, also before the first step', async () => {
     const [terminal, clock] = [fakeTerminal(), manualClock()];
     const sink = consoleSink({ terminal, clock });

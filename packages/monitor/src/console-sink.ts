@@ -27,6 +27,11 @@ export interface ConsoleSinkOptions {
   readonly clock: Pick<Clock, 'now' | 'after'>;
   /** Name of the stage, shown at the start of each line. @default no name */
   readonly stageName?: string;
+  /**
+   * Name of the model of a benchmark, shown instead of the step and the policy version.
+   * @default no name
+   */
+  readonly benched?: string | undefined;
   /** Environment variables. `NO_COLOR` and `TERM=dumb` are honoured. @default no variables */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -67,7 +72,7 @@ const clearLine = '\r\u001B[2K';
  * line.
  */
 export function consoleSink(options: ConsoleSinkOptions): ConsoleSink {
-  const { terminal, clock, stageName = '', env = {} } = options;
+  const { terminal, clock, stageName = '', benched, env = {} } = options;
   const isLive = terminal.isTTY && env['TERM'] !== 'dumb';
   const isColored = isLive && !env['NO_COLOR'];
   const screen: Screen = {
@@ -75,6 +80,7 @@ export function consoleSink(options: ConsoleSinkOptions): ConsoleSink {
     clock,
     isLive,
     paint: (style, text) => (isColored ? styleText(style, text, { validateStream: false }) : text),
+    benched,
     label: stripVTControlCharacters(stageName).replaceAll(/\s+/g, ' '),
     progress: {},
     isDrawn: false,
@@ -111,6 +117,7 @@ interface Screen {
   readonly isLive: boolean;
   readonly paint: (style: 'bold' | 'dim', text: string) => string;
   readonly label: string;
+  readonly benched: string | undefined;
   progress: Progress;
   /** The first train step that was recorded, and the time of its record. */
   firstStep?: { readonly step: number; readonly at: number };
@@ -131,7 +138,7 @@ interface Screen {
 }
 
 function write(screen: Screen, record: MetricRecord): void {
-  const { label } = screen;
+  const { label, benched } = screen;
   const results = evaluationResults(record);
   if (results.length > 0) {
     const kind = record.role === 'bench' ? 'bench' : 'eval';
@@ -139,7 +146,9 @@ function write(screen: Screen, record: MetricRecord): void {
     const version = record.metrics[`${kind}/model_version`];
     const scored = version === undefined ? '' : ` (policy version ${version})`;
     const step = evaluatedAfter(record, (explored) => screen.explored === explored);
-    log(screen, `${start}${kind} after step ${step}${scored}: ${results.join(', ')}`);
+    const what =
+      kind === 'bench' && benched !== undefined ? benched : `${kind} after step ${step}${scored}`;
+    log(screen, `${start}${what}: ${results.join(', ')}`);
   }
   if (record.role === 'bench') return;
   screen.heardAt = screen.clock.now();

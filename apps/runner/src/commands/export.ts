@@ -133,7 +133,7 @@ async function rewardsOf(
       const step = String(run.step);
       const ours =
         recorded.size > 0 ? [] : (await evaluateRun({ ...shared, checkpoints: [step] })).sets;
-      const other = { sampler: exported.sampler, directory };
+      const other = { sampler: exported.sampler, label: 'export', directory };
       const { sets } = await evaluateRun({ ...shared, checkpoints: ['base'], other });
       return sets.flatMap(({ set, key, checkpoints }) => {
         const found = checkpoints[0];

@@ -58,7 +58,11 @@ export function Workers({ place, run }: PageProps) {
         (run && isOver(run) ? (
           <Ended run={run} />
         ) : (
-          <Empty icon={Cpu} title={words.noProcess} text={status.problem} />
+          <Empty
+            icon={Cpu}
+            title={run?.state === 'running' ? words.noStatus : words.noProcess}
+            text={status.problem}
+          />
         ))}
       {status !== undefined && status.problem === undefined && <Live status={status} />}
     </section>

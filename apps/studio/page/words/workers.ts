@@ -12,6 +12,7 @@ export const words = {
   staleness: (steps: number) => `staleness ${steps} train steps`,
   none: 'No process is waiting.',
   noProcess: 'No process is running',
+  noStatus: 'The process of this run writes no status',
   over: 'While a run is in progress, its processes and what each waits for are shown here.',
   durations: 'Step durations',
   duration: 'trainer time/step',

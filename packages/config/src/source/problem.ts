@@ -78,14 +78,19 @@ export function sortProblems<P extends ConfigProblem>(problems: readonly P[]): r
   return [...unique.values()].sort((a, b) => a.line - b.line || a.column - b.column);
 }
 
+/** Maximum number of problems in the message of an error; its details contain all. */
+const mostShown = 20;
+
 /** Creates one error for all problems of a file. */
 export function configError(problems: readonly ConfigProblem[]): ConfigError {
   const sorted = sortProblems(problems);
-  const lines = sorted.map(renderProblem);
+  const lines = sorted.slice(0, mostShown).map(renderProblem);
+  const more = sorted.length - lines.length;
+  const rest = more === 0 ? [] : [`... and ${more} more. Is the file a configuration?`];
   const message =
-    lines.length === 1
+    sorted.length === 1
       ? (lines[0] ?? '')
-      : `${sorted[0]?.file ?? 'config'} has ${lines.length} problems:\n${lines.map((line) => `  ${line}`).join('\n')}`;
+      : `${sorted[0]?.file ?? 'config'} has ${sorted.length} problems:\n${[...lines, ...rest].map((line) => `  ${line}`).join('\n')}`;
   return new ConfigError(message, { code: 'CONFIG_INVALID', details: { problems: sorted } });
 }
 

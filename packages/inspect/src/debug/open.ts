@@ -23,7 +23,8 @@ export interface DebugOptions extends ExtensionOptions, Pick<ConfigurationOption
    */
   readonly outputDirectory?: string;
   /**
-   * True to use the newest checkpoint of the run instead of the model that the run starts from.
+   * True to use the newest checkpoint of the run, which must exist, instead of the model that the
+   * run starts from.
    * @default false
    */
   readonly newestCheckpoint?: boolean;
@@ -118,15 +119,18 @@ const withoutAdapter = (stage: StageConfig): StageConfig => ({
 });
 
 /**
- * Returns the newest checkpoint of the stage or of an earlier stage. Without a checkpoint, returns
- * the model that the run starts from.
+ * Returns the newest checkpoint of the stage or of an earlier stage.
+ * @throws ConfigError when nothing was saved yet
  */
 async function newestWeights(config: ResolvedConfig, stage: StageConfig): Promise<string> {
   for (const { jobDirectory } of config.stages.slice(0, stage.stageIndex + 1).toReversed()) {
     const newest = (await listCheckpoints(jobDirectory)).at(-1);
     if (newest) return newest.directory;
   }
-  return resolveModelFolder(config.stages[0]);
+  throw new ConfigError(
+    `There is no checkpoint in ${stage.jobDirectory} yet, so there are no newest weights. Train first, or leave --newest-checkpoint out to use the model that the run starts from.`,
+    { code: 'CHECKPOINT_MISSING' },
+  );
 }
 
 /**

@@ -25,6 +25,7 @@ export function renderWorkflowDebug(
 ): string {
   const {
     task,
+    model,
     experiences,
     metrics,
     error,
@@ -44,6 +45,7 @@ export function renderWorkflowDebug(
     paint.bold(
       `Workflow ${task.workflow} on ${where}${servedAt === undefined ? '' : ' (served model)'}`,
     ),
+    `Model: ${visible(model)}`,
     ...(notices.length > 0 ? [visible(redactText(notices.join('\n')))] : []),
     ...experiences.map((experience, i) => renderExperience(experience, i, report, paint)),
     ...forks.map((fork) => renderFork(fork, paint)),

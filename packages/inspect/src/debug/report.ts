@@ -16,6 +16,8 @@ export interface Span {
 
 export interface WorkflowDebugReport {
   readonly task: Task;
+  /** Folder of the weights, or name of the model behind an API. */
+  readonly model: string;
   readonly seconds: number;
   /**
    * Experiences of the attempt. If the attempt failed, the experiences before the failure, without

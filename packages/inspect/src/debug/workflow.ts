@@ -71,6 +71,7 @@ export async function debugWorkflow(options: DebugWorkflowOptions): Promise<Work
       const folder = await prepareFolder(outputDirectory, overwrite ? undefined : timestamp(clock));
       const report = {
         ...attempt,
+        model: stage.external?.name ?? startModel,
         strayErrors,
         notices,
         outputDirectory: folder,
@@ -107,7 +108,7 @@ type FrozenModels = Awaited<ReturnType<typeof openFrozenModels>>;
 type RecordedAttempt = ReturnType<ReturnType<typeof modelFactory>>;
 type Attempt = Omit<
   WorkflowDebugReport,
-  'outputDirectory' | 'files' | 'servedAt' | 'strayErrors' | 'notices'
+  'model' | 'outputDirectory' | 'files' | 'servedAt' | 'strayErrors' | 'notices'
 >;
 
 async function recordAttempt(

@@ -21,7 +21,8 @@ export async function evaluateModel(
 ): Promise<Evaluation> {
   const directory = await mkdtemp(path.join(tmpdir(), 'trinity-eval-'));
   try {
-    return await evaluateRun({ ...options, checkpoints: ['base'], other: { model, directory } });
+    const other = { model, label: path.relative('.', model), directory };
+    return await evaluateRun({ ...options, checkpoints: ['base'], other });
   } finally {
     await rm(directory, { recursive: true, force: true });
   }

@@ -43,6 +43,8 @@ interface OtherModel {
   readonly sampler?: Sampler;
   /** Folder or GGUF file of a model. */
   readonly model?: string;
+  /** Name of the model on the console. */
+  readonly label: string;
   readonly directory: string;
 }
 
@@ -112,7 +114,7 @@ export async function evaluateRun({
   other,
   ...given
 }: EvaluateRunOptions): Promise<Evaluation> {
-  const { sampler, model } = other ?? {};
+  const { sampler, model, label } = other ?? {};
   const options = sampler
     ? { ...given, engines: [...(given.engines ?? []), samplingEngine(sampler)] }
     : given;
@@ -128,7 +130,12 @@ export async function evaluateRun({
   const { jobDirectory, interrupted } = await run({
     ...options,
     overrides: { mode: 'bench', ...place },
-    evaluation: { checkpoints, model, onCheckpoint: (checkpoint) => evaluated.push(checkpoint) },
+    evaluation: {
+      checkpoints,
+      model,
+      label,
+      onCheckpoint: (checkpoint) => evaluated.push(checkpoint),
+    },
   });
   const sets = (evaluated[0]?.sets ?? []).map(({ set }) => setEvaluation(set, evaluated));
   const best = checkpoints.includes('best') ? bestOf(sets) : undefined;

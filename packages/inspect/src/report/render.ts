@@ -46,7 +46,7 @@ function renderStage(
     reward: rewardText(metrics),
     ...evaluations(metrics),
     warnings: countText(log),
-    failed: failure?.split('\n')[0],
+    failed: failure,
   };
   return [
     ...(directory === jobDirectory ? [] : [`stage ${path.basename(directory)}`]),

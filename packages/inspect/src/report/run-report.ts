@@ -4,9 +4,8 @@ import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
-import { failureFile } from '@trinity-rft/launcher/files';
 import { readMetrics, type MetricLine } from '@trinity-rft/monitor';
-import { locateRun, runningPid } from '../verify/folder.js';
+import { failureOf, locateRun, runningPid } from '../verify/folder.js';
 import { stageFolders } from '../verify/stages.js';
 
 export interface StageReport {
@@ -16,7 +15,7 @@ export interface StageReport {
   readonly metrics: readonly MetricLine[];
   /** Lines of `trinity.log`, including continuation lines of messages. */
   readonly log: readonly string[];
-  /** Text of `failure.txt`, if the last attempt failed. */
+  /** Messages of `failure.txt`, causes included, if the last attempt failed. */
   readonly failure?: string;
   /** Newest checkpoint, and the train step that it was written after. */
   readonly checkpoint?: { readonly directory: string; readonly step: number };
@@ -79,7 +78,7 @@ async function reportStage(directory: string): Promise<StageReport> {
     directory,
     metrics: await readMetrics(path.join(directory, 'monitor', 'metrics.jsonl'), []),
     log: log === undefined ? [] : log.trimEnd().split('\n'),
-    failure: await textOf(path.join(directory, failureFile)),
+    failure: await failureOf(directory),
     checkpoint: newest && { directory: newest.directory, step: newest.manifest.step },
   };
 }

@@ -1,30 +1,66 @@
 /** Reads the status of a run of a single process from its `status.json`. */
 import { hostname } from 'node:os';
+import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import type { MemberRole, MemberView } from '@trinity-rft/core/store';
 import { describeEnd, readEnd, readFailure, readProcessBeat } from '@trinity-rft/launcher/files';
+import { isThere, runningPid } from '../verify/folder.js';
+import { stageOrLatest } from '../verify/stages.js';
 import { processState } from './process-state.js';
 import { membersOf, type RunStatus } from './run-status.js';
 
 /**
  * Returns the status of a run in a single process.
- * @throws ConfigError when no process works on the run
+ * @throws ConfigError when no process works on the run, or one that writes no `status.json`
  */
 export async function readProcessFile(jobDirectory: string): Promise<RunStatus> {
   const beat = await readProcessBeat(jobDirectory);
-  if (beat === undefined) throw await notStarted(jobDirectory);
-  return beatStatus(beat);
+  if (beat !== undefined && processState(beat) !== 'gone') return beatStatus(beat);
+  const pid = await runningPid(jobDirectory);
+  throw pid === undefined
+    ? await notRunning(jobDirectory, beat)
+    : await noStatus(jobDirectory, pid);
 }
 
-async function notStarted(jobDirectory: string): Promise<ConfigError> {
+async function notRunning(
+  jobDirectory: string,
+  beat: ProcessBeat | undefined,
+): Promise<ConfigError> {
+  const traces = ['run.lock', 'settings.json', 'end.json', 'log'];
+  const found = await Promise.all(traces.map((name) => isThere(path.join(jobDirectory, name))));
+  if (beat === undefined && !found.includes(true))
+    return new ConfigError(
+      `No run was started in ${jobDirectory}. Start one with "trinity run", or name the folder of a run.`,
+      { code: 'RUN_NOT_STARTED' },
+    );
   const ended = await readEnd(jobDirectory);
   const failure = await readFailure(jobDirectory);
   const cause = failure === undefined ? '.' : `: ${failure}`;
-  const end = ended === undefined ? '' : ` The last one ${describeEnd(ended)}${cause}`;
+  // A process removes the recorded end when it starts, and `status.json` when it ends.
+  const killed =
+    ended === undefined &&
+    beat &&
+    `, process ${beat.pid}, ${describeEnd({ how: 'killed', trainStep: beat.progress.trainStep, at: beat.at })}.`;
+  const last = killed || (ended && ` ${describeEnd(ended)}${cause}`);
+  const end = last === undefined ? '' : ` The last one${last}`;
+  const verb = killed || ended?.how === 'interrupted' ? 'Continue' : 'Start';
   return new ConfigError(
-    `No process makes the run in ${jobDirectory}. Start it with "trinity run"; "trinity log" shows what happened in it.${end}`,
+    `No process makes the run in ${jobDirectory}. ${verb} it with "trinity run"; "trinity log" shows what happened in it.${end}`,
     { code: 'RUN_NOT_STARTED' },
   );
+}
+
+/** Returns an error that names a process which does not write `status.json`, or has not yet. */
+async function noStatus(jobDirectory: string, pid: number): Promise<ConfigError> {
+  const { mode } = await stageOrLatest(jobDirectory);
+  const log = '"trinity log" shows its steps';
+  const text =
+    mode === 'serve'
+      ? `Process ${pid} serves the run in ${jobDirectory}. Only runs that explore and train have a status; ${log}, and GET /metrics of the server shows its requests.`
+      : mode === 'train'
+        ? `Process ${pid} trains the run in ${jobDirectory} on recorded data. Only runs that explore and train have a status; ${log}.`
+        : `Process ${pid} is at work on the run in ${jobDirectory} and has no status yet. Try again in some seconds; ${log}.`;
+  return new ConfigError(text, { code: 'RUN_WITHOUT_STATUS' });
 }
 
 type ProcessBeat = NonNullable<Awaited<ReturnType<typeof readProcessBeat>>>;
@@ -44,7 +80,7 @@ function beatStatus({ pid, host, at, waits, progress }: ProcessBeat): RunStatus 
     version: used,
     waits: waits[role],
     facts: {},
-    isAlive: processState({ pid, host }) !== 'gone',
+    isAlive: true,
   });
   const members = [member('explorer', version), member('trainer', trainStep)];
   return {

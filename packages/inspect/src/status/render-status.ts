@@ -45,7 +45,10 @@ const countOrNone = (count: number): string | undefined =>
 function stateOf({ end, members }: RunStatus): string {
   if (end !== undefined) return `complete after train step ${end.trainStep}`;
   const there = members.filter(({ health }) => health !== 'left');
-  return there.length === 0 ? 'no process takes part' : `${there.length} processes take part`;
+  // One process may be the explorer and the trainer.
+  const { size } = new Set(there.map(({ host, pid }) => `${host} ${pid}`));
+  if (size === 0) return 'no process takes part';
+  return size === 1 ? '1 process takes part' : `${size} processes take part`;
 }
 
 function memberLines(member: MemberStatus): readonly string[] {

@@ -1,10 +1,10 @@
-/** Finds the folder of a run, its experience stores, and the process that writes to it. */
+/** Finds the folder of a run, its experience stores, its failure, and the process that writes to it. */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isLateRewards } from '@trinity-rft/buffer/late-rewards';
 import { ConfigError } from '@trinity-rft/core';
 import { isProcessAlive } from '@trinity-rft/core/support';
-import { lockHolder } from '@trinity-rft/launcher/files';
+import { failureFile, lockHolder, messagesIn } from '@trinity-rft/launcher/files';
 
 /**
  * Resolves the path of a run, which may be its folder or its configuration file.
@@ -28,6 +28,12 @@ export const isThere = (place: string): Promise<boolean> =>
     () => true,
     () => false,
   );
+
+/** Messages of the failure file in this folder, causes included; undefined if there is none. */
+export async function failureOf(folder: string): Promise<string | undefined> {
+  const text = await readFile(path.join(folder, failureFile), 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : messagesIn(text);
+}
 
 /** Experience stores in the folder of a stage, ordered by name. */
 export async function databasesIn(directory: string): Promise<readonly string[]> {

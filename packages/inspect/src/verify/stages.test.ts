@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { createModel } from '@trinity-rft/launcher';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { reportRun } from '../report/run-report.js';
 import { findRuns } from '../studio/runs/place.js';
@@ -43,6 +44,26 @@ it('has the stages of a copied run in their recorded order', async () => {
     ...['sft/buffer/a.db', 'sft/buffer/b.db'],
     ...['grpo/buffer/a.db', 'grpo/buffer/b.db'],
   ]);
+});
+
+it.each(['serve', 'train'])('has the experiences of a stage of mode %s', async (mode) => {
+  const tokenizer = { characters: '0123456789+=\n' };
+  await createModel({ directory: path.join(job, 'model'), tokenizer, seed: 1 });
+  const config = {
+    ...{ mode, project: 'p', group: '', name: 'run', checkpoint_root_dir: 'runs' },
+    model: { model_path: 'model', max_prompt_tokens: 16, max_response_tokens: 4 },
+    algorithm: { algorithm_type: 'grpo', repeat_times: 2 },
+    buffer: {
+      ...{ batch_size: 1, train_batch_size: 2 },
+      trainer_input: {
+        experience_buffer: { name: 'e', storage_type: 'sql', path: 'runs/p/run/buffer/e.db' },
+      },
+    },
+  };
+  write('run.yaml', JSON.stringify(config));
+  write('runs/p/run/buffer/e.db');
+  const targets = await findTargets(path.join(job, 'run.yaml'), { cwd: job, env: {} });
+  expect(names(targets.map(({ database }) => database))).toEqual(['runs/p/run/buffer/e.db']);
 });
 
 it('knows the latest stage of a copied run', async () => {

@@ -1,5 +1,6 @@
-/** Finds experience stores that can be verified, and the versions whose weights still exist. */
+/** Finds the experience stores of a run, and the versions whose weights still exist. */
 import { ConfigError } from '@trinity-rft/core';
+import type { StageConfig } from '@trinity-rft/config';
 import type { AdapterOptions, EngineFactory, Quantization } from '@trinity-rft/core/engine';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { builtInEngine, startWeights } from '@trinity-rft/launcher/parts';
@@ -30,18 +31,21 @@ export type TargetOptions = Pick<
 >;
 
 /**
- * Finds the experience stores of a run that can be verified, with the weights that sampled their
- * experiences.
+ * Finds the experience stores of a run, with the weights of its stages.
  * @param run a configuration file, or the folder of a run or of one of its stages. Only a
  * configuration names the weights that a stage starts from
+ * @param isWanted selects stages of a configuration; their experience stores need not exist
  * @throws ConfigError when `run` does not exist, or no experiences are recorded
  */
 export async function findTargets(
   run: string,
   options: TargetOptions,
+  isWanted: (stage: StageConfig) => boolean = () => true,
 ): Promise<readonly VerifyTarget[]> {
   const { place, isFolder } = await locateRun(run, options.cwd);
-  const targets = isFolder ? await targetsOfFolder(place) : await targetsOfConfig(place, options);
+  const targets = isFolder
+    ? await targetsOfFolder(place)
+    : await targetsOfConfig(place, options, isWanted);
   if (targets.length > 0) return targets;
   throw new ConfigError(
     `${place} has no recorded experiences. Expected an experience store (buffer/*.db). Run it first, with another storage than memory.`,
@@ -52,6 +56,7 @@ export async function findTargets(
 async function targetsOfConfig(
   configPath: string,
   options: TargetOptions,
+  isWanted: (stage: StageConfig) => boolean,
 ): Promise<readonly VerifyTarget[]> {
   const { loaded, engines } = await readConfiguration({
     ...options,
@@ -61,10 +66,12 @@ async function targetsOfConfig(
   });
   const { config } = loaded;
   const targets: VerifyTarget[] = [];
-  for (const stage of config.stages) {
+  for (const stage of config.stages.filter(isWanted)) {
     const { experienceBuffer } = stage.buffer.trainerInput;
     const database = experienceBuffer.storageType === 'file' ? undefined : experienceBuffer.path;
-    if (stage.mode !== 'both' || database === undefined || !(await isThere(database))) continue;
+    if (database === undefined || !(await isThere(database))) continue;
+    // A stage may train on the experiences that an earlier stage sampled.
+    if (targets.some((target) => target.database === database)) continue;
     const { folder, quantization, engine } = await startWeights(
       { config, engines },
       stage.stageIndex,

@@ -40,7 +40,8 @@ const chunkSize = 64;
  */
 export async function verifyRun(options: VerifyOptions): Promise<Verification> {
   const { run, tolerance = defaultTolerance, signal } = options;
-  const targets = await findTargets(run, options);
+  // Mode `train` may train on experiences that weights of another run have sampled.
+  const targets = await findTargets(run, options, ({ mode }) => mode !== 'train');
   const stores: VerifiedStore[] = [];
   for (const target of targets) stores.push(await verifyStore(target, signal));
   const versions = stores.flatMap((store) => store.versions);
@@ -182,7 +183,7 @@ async function recompute(
 function uncheckedReason(version: number): string {
   if (version === unknownPolicyVersion) return 'the version was not recorded';
   if (version === 0)
-    return 'the folder of a run does not say which model it started from: name its configuration instead';
+    return 'the weights before training are opened with the configuration: name it instead of the folder of the run';
   return `there is no checkpoint global_step_${version}: keep one of each step with trainer.save_interval: 1`;
 }
 

@@ -74,7 +74,7 @@ export function partsOf(
   const advantage = made.advantage ?? (batchAdvantage && onExperiences(batchAdvantage));
   if (!advantage)
     throw new ConfigError(
-      `The algorithm "${algorithm}" has no advantage function, so there is nothing to rank. Choose one that compares rewards, such as grpo, or give advantageFn.`,
+      `The algorithm "${algorithm}" has no advantage function, so there is nothing to rank. Choose one that compares rewards, such as grpo, or name an advantage function (--advantage).`,
       { code: 'ADVANTAGE_MISSING' },
     );
   return { advantage, loss: made.loss };

@@ -6,7 +6,7 @@ import { fromScorer, type Scorer } from '@trinity-rft/workflow/reward';
 import { Levenshtein } from 'autoevals';
 import { rules } from '../../src/diagnosis/index.js';
 import { afterAll, describe, expect, it } from 'vitest';
-import { diagnoseRun, renderDiagnosis } from '../../src/index.js';
+import { diagnoseRun, renderDiagnosis, renderReport, reportRun } from '../../src/index.js';
 import { diagnosisOf, toFinding } from '../../src/studio/insight/diagnosis.js';
 import { createRun } from '../../src/studio/runs/run.js';
 import { sickRuns } from './sick-runs.js';
@@ -57,6 +57,15 @@ describe('diagnoseRun', () => {
     expect(finding?.text).toMatch(/\d|EngineError/);
     expect(renderDiagnosis(diagnosis)).toContain(finding?.advice);
     expect(await findingsInStudio(name)).toEqual(stage?.findings.map(toFinding));
+  });
+
+  it('names the causes of a failure, as the log does', async () => {
+    const failure =
+      'WorkflowError: All 256 runs failed.\n    at stop\n  [cause]: ModelError: 400 The prompt has 6 tokens.\n      at chat\n';
+    const { jobDirectory, stages } = await diagnosed('caused', { failure });
+    const text = 'All 256 runs failed. [cause]: ModelError: 400 The prompt has 6 tokens.';
+    expect(stages[0]?.findings[0]?.text).toBe(`WorkflowError: ${text}`);
+    expect(renderReport(await reportRun(jobDirectory))).toContain(`WorkflowError: ${text}\n`);
   });
 
   it.each(['actor/final_loss', 'critic/vf_loss'])(

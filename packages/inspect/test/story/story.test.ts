@@ -189,16 +189,21 @@ describe('the story of a run', () => {
     expect(renderStory(story)).toMatch(/^ *1: 0\.1 +12: NaN$/m);
   });
 
-  it('says how far a running run is, and how to watch it', async () => {
+  it.each([
+    ['both', 'status'],
+    ['serve', 'log'],
+  ])('says how far a running run of mode %s is, and how to watch it', async (mode, command) => {
     let unlock: (() => Promise<void>) | undefined;
-    const { story } = await storyOfRun('still running', {}, async (place) => {
+    const { story } = await storyOfRun(`still running ${mode}`, {}, async (place) => {
       unlock = await lockRun(place);
-      settingsOf({ mode: 'both', 'buffer.total_steps': 40 })(place);
+      settingsOf({ mode, 'buffer.total_steps': 40 })(place);
     });
     await unlock?.();
     expect(story.verdict.headline).toBe('Running: step 12 of 40.');
     expect(story.verdict.text).toContain('So far: The training reward rose');
-    expect(story.actions[0]?.command).toMatch(/trinity status '.*still running'$/);
+    expect(story.actions[0]?.command).toMatch(
+      new RegExp(`trinity ${command} '.*still running ${mode}'$`),
+    );
   });
 
   it.each([

@@ -108,7 +108,9 @@ describe('whatIf', () => {
   it('refuses what needs a model, names that do not exist, and answers without text', async () => {
     const experiences = step([0, 1]);
     await expect(whatIf(experiences, { after: { algorithm: 'ppo' } })).rejects.toThrow('a critic');
-    await expect(whatIf(experiences, { after: { algorithm: 'sft' } })).rejects.toThrow('sft');
+    await expect(whatIf(experiences, { after: { algorithm: 'sft' } })).rejects.toThrow(
+      /sft.*--advantage/,
+    );
     await expect(whatIf(experiences, { after: { algorithm: 'grop' } })).rejects.toThrow('grpo');
     const silent = experiences.map((each) => ({ ...each, responseText: undefined }));
     await expect(whatIf(silent, { after: { reward: () => 1 } })).rejects.toThrow('1/0/0/0/0');

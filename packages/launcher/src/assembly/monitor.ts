@@ -53,13 +53,15 @@ export interface MonitorOptions {
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly monitors: readonly Monitor[];
+  /** Name of the model of a benchmark that is no checkpoint of the run. */
+  readonly benched?: string | undefined;
 }
 
 export function openMonitor(
   stage: StageConfig,
-  { terminal, clock, env, monitors }: MonitorOptions,
+  { terminal, clock, env, monitors, benched }: MonitorOptions,
 ): StageMonitor {
-  const screen = consoleSink({ terminal, clock, env, stageName: stage.stageName });
+  const screen = consoleSink({ terminal, clock, env, stageName: stage.stageName, benched });
   const file = fileWriter(path.join(stage.log.directory, 'trinity.log'), stage.log);
   const job = openedFile(stage.jobDirectory);
   const toFile = { level: stage.log.level, write: (line: string) => file.write(line), clock };

@@ -111,6 +111,12 @@ export interface EvaluationOptions {
    * model of the training run
    */
   readonly model?: string | undefined;
+  /**
+   * Name of the model that the console shows instead of the step, if it is no checkpoint of the
+   * training run.
+   * @default the step and the policy version
+   */
+  readonly label?: string | undefined;
   /** Called for each evaluated checkpoint, in ascending order of train steps. */
   readonly onCheckpoint: (checkpoint: EvaluatedCheckpoint) => void;
 }

@@ -54,9 +54,16 @@ export const interruptOf = ({ aborted, reason }: AbortSignal): string | undefine
 
 /**
  * Returns a phrase such as `was stopped by SIGTERM after train step 12, on 2026-11-23 at 15:40:24`.
+ * A process that recorded no end was `killed`.
  */
-export function describeEnd({ how, by, trainStep, at }: RunEnd): string {
-  const verb = { finished: 'finished', interrupted: 'was stopped', failed: 'failed' }[how];
+export function describeEnd({
+  how,
+  by,
+  trainStep,
+  at,
+}: Omit<RunEnd, 'how'> & { readonly how: RunEnd['how'] | 'killed' }): string {
+  const verbs = { finished: 'finished', interrupted: 'was stopped', failed: 'failed' };
+  const verb = { ...verbs, killed: 'was killed or crashed' }[how];
   const cause = by === undefined ? '' : ` by ${by}`;
   const step = trainStep === undefined ? '' : ` after train step ${trainStep}`;
   return `${verb}${cause}${step}, on ${timeOf(at)}`;

@@ -73,7 +73,8 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
   await mkdir(failures, { recursive: true });
   await rm(path.join(failures, failureFile), { force: true });
   const { monitors } = options.extensions;
-  const monitor = openMonitor(stage, { terminal, clock, env, monitors });
+  const benched = options.evaluation?.label;
+  const monitor = openMonitor(stage, { terminal, clock, env, monitors, benched });
   const runtime = createRuntime({ seed: stage.seed, clock, logger: monitor.logger });
   let outcome: RunOutcome = 'interrupted';
   let watched: ProcessWatch | undefined;

@@ -132,13 +132,19 @@ async function serveModelsCommand(
   given: ServeArguments,
 ): Promise<number> {
   const config = file ?? given.config;
-  if (config !== undefined || given.tinker === true || !given.train)
+  if (config !== undefined)
     throw invalid(
-      `--model serves models without training, so ${config === undefined ? '--tinker and --no-train have' : `the configuration ${config} has`} no effect. Leave ${config === undefined ? 'them' : 'one of the two'} out.`,
+      `--model serves models without training, so the configuration ${config} has no effect. Leave one of the two out.`,
     );
-  if (namesPlugins(given))
+  const unused = [
+    ...(given.tinker === true ? ['--tinker'] : []),
+    ...(given.train ? [] : ['--no-train']),
+    ...(given.plugin.length > 0 ? ['--plugin'] : []),
+    ...(given.pluginDir.length > 0 ? ['--plugin-dir'] : []),
+  ];
+  if (unused.length > 0)
     throw invalid(
-      '--model serves models without training, so --plugin and --plugin-dir have no effect. Leave them out.',
+      `--model serves models without training, so ${unused.join(' and ')} ${unused.length === 1 ? 'has' : 'have'} no effect. Leave ${unused.length === 1 ? 'it' : 'them'} out.`,
     );
   if (given.logTexts === true && given.logRequests === undefined)
     throw invalid('--log-texts needs --log-requests FILE.');

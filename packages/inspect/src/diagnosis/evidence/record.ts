@@ -21,7 +21,7 @@ export interface RunRecord {
   readonly names: (role: MetricRole) => readonly string[];
   /** The newest recorded rollouts, in any order. */
   readonly rollouts: readonly RolloutFacts[];
-  /** Text of `failure.txt`, if the last attempt failed. */
+  /** Messages of `failure.txt`, causes included, if the last attempt failed. */
   readonly failure?: string | undefined;
   /** Settings that changed when the run was resumed, one sentence each. @default no changes */
   readonly changes?: readonly string[] | undefined;

@@ -73,8 +73,7 @@ const runFailed: Rule = {
   when: 'failure.txt is in the folder of the run or stage',
   advice:
     'The message says what to do; the same command continues from the last checkpoint. "trinity log RUN" shows what came before.',
-  look: ({ failure }) =>
-    failure === undefined ? undefined : { text: failure.trim().split('\n')[0] ?? '', numbers: [] },
+  look: ({ failure }) => (failure === undefined ? undefined : { text: failure, numbers: [] }),
 };
 
 /** Matches settings that affect the prompt or the reward. */

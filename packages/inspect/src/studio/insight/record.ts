@@ -2,10 +2,9 @@
  * Builds the record of a training run that the diagnosis rules and the verdict read. The run may be
  * very long, and may still be in progress.
  */
-import { open, readFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { readExperiences } from '@trinity-rft/buffer';
-import { failureFile } from '@trinity-rft/launcher/files';
 import {
   changeIn,
   rolloutPages,
@@ -14,6 +13,7 @@ import {
   type RolloutFacts,
   type RunRecord,
 } from '../../diagnosis/index.js';
+import { failureOf } from '../../verify/folder.js';
 import { readLines } from '../metrics/blocks.js';
 import type { Column } from '../metrics/columns.js';
 import type { MetricFile } from '../metrics/metric-file.js';
@@ -29,9 +29,7 @@ export async function withRecord<T>(
 ): Promise<T> {
   await metrics.catchUp();
   const rollouts = await newestOf(place.database);
-  const failure = await readFile(path.join(place.folder, failureFile), 'utf8').catch(
-    () => undefined,
-  );
+  const failure = await failureOf(place.folder);
   const changes = await changesIn(path.join(place.folder, 'log', 'trinity.log'));
   return withMetrics(metrics, (asked) => work({ ...asked, rollouts, failure, changes }));
 }

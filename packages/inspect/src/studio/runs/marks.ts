@@ -16,7 +16,7 @@ import {
 import type { RoleLines } from '../metrics/line-index.js';
 import type { MetricFile } from '../metrics/metric-file.js';
 import { endOfFile } from '../shared/end-of-file.js';
-import { failureOf } from './failure.js';
+import { failureOf } from '../../verify/folder.js';
 import type { RunPlace } from './place.js';
 
 interface Event {

@@ -3,10 +3,9 @@ import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { tryJson } from '@trinity-rft/core/support';
 import { readEnd } from '@trinity-rft/launcher/files';
-import { runningPid } from '../../verify/folder.js';
+import { failureOf, runningPid } from '../../verify/folder.js';
 import { isLatestStage, readSettings } from '../../verify/stages.js';
 import type { RunSummary } from '../interface/types.js';
-import { failureOf } from './failure.js';
 
 export interface RunState {
   readonly state: RunSummary['state'];

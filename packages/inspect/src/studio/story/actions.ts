@@ -12,6 +12,8 @@ interface Situation {
   readonly folder: string;
   /** Configuration file of the run; undefined if the run was started from code. */
   readonly configPath: string | undefined;
+  /** Mode of the stage; undefined if it is not recorded. */
+  readonly mode: string | undefined;
   readonly algorithm: string | undefined;
   readonly hasCheckpoint: boolean;
   /** True if rollouts are recorded. */
@@ -129,10 +131,15 @@ const makers: Readonly<Record<ActionName, Maker>> = {
           command: `trinity what-if ${shellPath(folder)} --advantage ${algorithm === 'rloo' ? 'grpo' : 'rloo'}`,
         }
       : undefined,
-  watch: ({ folder }) => ({
+  // Only runs that explore and train have a status.
+  watch: ({ folder, mode = 'both' }) => ({
     title: 'Watch it',
-    why: 'State of its processes, and what they wait for.',
-    command: `trinity status ${shellPath(folder)}`,
+    ...(mode === 'both'
+      ? {
+          why: 'State of its processes, and what they wait for.',
+          command: `trinity status ${shellPath(folder)}`,
+        }
+      : { why: 'Its steps and warnings so far.', command: `trinity log ${shellPath(folder)}` }),
   }),
 };
 

@@ -56,6 +56,7 @@ export async function storyOf(run: Run): Promise<Story> {
         verdict: verdict.kind,
         folder,
         configPath: await readSource(folder),
+        mode: textOf(settings['mode']),
         algorithm: textOf(settings['algorithm.algorithm_type']),
         hasCheckpoint: (await checkpointSteps(place.folder)).length > 0,
         hasRollouts,

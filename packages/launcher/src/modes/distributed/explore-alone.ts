@@ -170,7 +170,7 @@ function allFailed(step: number, outcomes: readonly TaskOutcome[]): WorkflowErro
   const runs = outcomes.flatMap((outcome) => outcome.runs);
   const first = runs.find(({ status }) => status === 'failed');
   return new WorkflowError(
-    `All ${runs.length} runs of explore step ${step} failed, ${maxAttempts} times. Fix the cause of the first failure and start the explorer again: it continues with this step.`,
+    `All ${runs.length} runs of explore step ${step} failed, ${maxAttempts} times. Start the explorer again, which continues with this step, when the cause of the first failure is fixed.`,
     {
       code: 'ALL_RUNS_FAILED',
       details: { step, runs: runs.length },

@@ -154,9 +154,27 @@ function changesOf(
   return (
     changesBetween({ jobDirectory: record.jobDirectory, settings }, { jobDirectory, settings: now })
       .filter((change) => !isOnlyUnfetched(change, now, settings))
+      .filter((change) => stage.mode !== 'both' || !followsExploreStep(change, now, settings))
       // Earlier versions also recorded settings that are derived.
       .filter(({ key }) => !isDerived(key))
   );
+}
+
+/**
+ * Returns true if the change is that of a train batch whose size is that of an explore step, as it
+ * is by default. In mode `both`, the change of the explore step is reported.
+ */
+function followsExploreStep(
+  { key, before, now: after }: Change,
+  now: Settings,
+  recorded: Settings,
+): boolean {
+  const sizeIn = (settings: Settings): number =>
+    Number(settings['buffer.batch_size']) *
+    (settings['buffer.train_batch_unit'] === 'tasks'
+      ? 1
+      : Number(settings['algorithm.repeat_times']));
+  return key === 'buffer.train_batch_size' && before === sizeIn(recorded) && after === sizeIn(now);
 }
 
 /** Returns true if the setting names a model that is not in the cache. */
