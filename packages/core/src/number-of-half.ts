@@ -3,10 +3,12 @@
  * bit, 5 exponent bits (bias 15) and 10 fraction bits.
  */
 export function numberOfHalf(half: number): number {
-  const sign = half & 0x8000 ? -1 : 1;
-  const exponent = (half >>> 10) & 0x1f;
-  const fraction = half & 0x3ff;
-  if (exponent === 0) return sign * fraction * 2 ** -24;
-  if (exponent === 0x1f) return fraction === 0 ? sign * Infinity : NaN;
-  return sign * (1024 + fraction) * 2 ** (exponent - 25);
+  // Read as binary32, exponent and fraction give the number times 2^-112: the bias is 127, not 15.
+  bits[0] = ((half & 0x8000) << 16) | ((half & 0x7fff) << 13);
+  const number = float[0]! * 2 ** 112;
+  if ((half & 0x7c00) !== 0x7c00) return number;
+  return (half & 0x3ff) === 0 ? number * Infinity : NaN;
 }
+
+const bits = new Int32Array(1);
+const float = new Float32Array(bits.buffer);
