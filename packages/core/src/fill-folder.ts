@@ -8,8 +8,8 @@ import { ConfigError } from './errors.js';
 /**
  * Calls `fill` with a draft of `directory`. The draft is renamed to `directory` when `fill`
  * resolves, and removed when `fill` fails or the process exits. If `directory` exists, the draft is
- * inside it, because a mounted or linked folder cannot be replaced. The draft of a killed process
- * remains: nothing shows reliably that no process in another container still writes to it.
+ * inside it, because a mounted or linked folder cannot be replaced. Drafts of killed processes
+ * remain: a process in another container may still write to a draft that looks like one.
  * @throws ConfigError when `directory` is a file or a folder that holds more than drafts, at the
  * start or at the end
  */
