@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import {
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
@@ -16,17 +25,6 @@ afterAll(() => rm(root, { recursive: true }));
 const fill = (name: string) => (draft: string) => writeFile(path.join(draft, name), '');
 const fail = (): Promise<void> => Promise.reject(new Error('broken'));
 
-/** Creates a draft with a file, last written a day ago. */
-async function oldDraft(draft: string): Promise<void> {
-  await mkdir(draft);
-  await fill('old')(draft);
-  for (const each of [path.join(draft, 'old'), draft])
-    await utimes(each, Date.now() / 1000, Date.now() / 1000 - 86_400);
-}
-
-/** Id of a process that has ended. */
-const ended = (): number => spawnSync(process.execPath, ['--version']).pid;
-
 describe('fillFolder', () => {
   it('fills a linked folder', async () => {
     await mkdir(at('disk'));
@@ -38,24 +36,31 @@ describe('fillFolder', () => {
     expect(await readdir(root)).toEqual(['disk', 'out']);
   });
 
-  it('removes the drafts of ended processes, beside the folder and in it', async () => {
-    await mkdir(at('there'));
-    const pids = [ended(), process.pid];
-    for (const pid of pids) await oldDraft(at(`out.partial-${pid}`));
-    for (const pid of pids) await oldDraft(at('there', `.partial-${pid}-x`));
-    for (const name of ['out', 'there']) {
-      await fillFolder(at(name), fill('new'));
-      expect(await readdir(at(name))).toEqual(['new']);
+  it('fills folders beside the drafts of killed processes, which it keeps', async () => {
+    const drafts = ['out.partial-2024-results', path.join('there', '.partial-7-x')];
+    for (const draft of drafts) {
+      await mkdir(at(draft), { recursive: true });
+      await fill('old')(at(draft));
+      await utimes(at(draft, 'old'), 0, 0);
+      await utimes(at(draft), 0, 0);
     }
-    expect(await readdir(root)).toEqual(['out', 'there']);
+    for (const name of ['out', 'there']) await fillFolder(at(name), fill('new'));
+    for (const draft of drafts) expect(await readdir(at(draft))).toEqual(['old']);
+    expect(await readdir(at('out'))).toEqual(['new']);
+    expect(await readdir(at('there'))).toEqual(['.partial-7-x', 'new']);
   });
 
-  it('keeps drafts that may still be written', async () => {
-    const drafts = [`out.partial-${process.ppid}-x`, `out.partial-${process.pid}-x`];
-    await oldDraft(at(drafts[0]!));
-    await mkdir(at(drafts[1]!));
-    await fillFolder(at('out'), fill('new'));
-    expect(await readdir(root)).toEqual(['out', ...drafts].toSorted());
+  it('keeps a file that another program writes into the folder', async () => {
+    await mkdir(at('there'));
+    const both = async (draft: string): Promise<void> => {
+      await fill('config.json')(draft);
+      await writeFile(at('there', 'config.json'), 'other');
+    };
+    await expect(fillFolder(at('there'), both)).rejects.toThrow(
+      'there is not empty: it holds config.json. Name a folder',
+    );
+    expect(await readdir(at('there'))).toEqual(['config.json']);
+    expect(await readFile(at('there', 'config.json'), 'utf8')).toBe('other');
   });
 
   it('fills two drafts of one folder at once, and keeps the first', async () => {

@@ -60,6 +60,22 @@ describe('weights are read one tensor at a time', () => {
     await weights.close();
   });
 
+  it('from a GGUF file in parts, but a tensor whose rows are reordered at once', async () => {
+    const file = fileURLToPath(new URL('../../test/fixtures/llama/model.gguf', import.meta.url));
+    const weights = await openWeights(file);
+    const partsOf = async (matrix: string): Promise<number[][]> => {
+      const parts: number[][] = [];
+      for await (const part of weights.readParts(nameOf(matrix), 512)) parts.push([...part]);
+      return parts;
+    };
+    const nameOf = (matrix: string): string => `model.layers.0.self_attn.${matrix}.weight`;
+    const query = await weights.read(nameOf('q_proj'));
+    expect(await partsOf('q_proj')).toEqual([[...query]]);
+    const output = await weights.read(nameOf('o_proj'));
+    expect(await partsOf('o_proj')).toEqual([[...output.slice(0, 512)], [...output.slice(512)]]);
+    await weights.close();
+  });
+
   it('and a tensor that is not there is named', async () => {
     await writeSafetensors(join(folder, 'model.safetensors'), [first]);
     const weights = await openWeights(folder);

@@ -14,7 +14,7 @@ export interface StoredWeights {
   read(name: string): Promise<Float32Array>;
   /**
    * Reads a tensor as {@link read} does, in parts of whole rows. Parts may share one array, which
-   * the next part overwrites.
+   * the next part overwrites. A tensor that the file orders differently is a single part.
    * @param most maximum number of elements of a part of several rows. @default 2^20
    */
   readParts(name: string, most?: number): AsyncIterable<Float32Array>;
@@ -73,8 +73,9 @@ export async function openWeights(path: string): Promise<StoredWeights> {
     },
     readParts: async function* (name, most) {
       const file = fileOf(name);
+      const mostInPart = file.tensors.get(name)?.isReordered ? Infinity : most;
       let numbers: Float32Array | undefined;
-      for (const { start, count } of rowParts(shapeOf(name), most)) {
+      for (const { start, count } of rowParts(shapeOf(name), mostInPart)) {
         numbers ??= new Float32Array(count);
         const part = numbers.subarray(0, count);
         await file.read(name, part, start);

@@ -13,11 +13,17 @@ import { adapterFolder, readBaseRecord } from './base-record.js';
 import { isFile, readIfThere } from './files.js';
 import { openSafetensors, type SafetensorsFile } from './safetensors.js';
 
+interface TensorHead {
+  readonly shape: readonly number[];
+  /** True if each `read` decodes the whole tensor. @default false */
+  readonly isReordered?: boolean;
+}
+
 /** A file that holds tensors. */
 export interface WeightFile {
   /** File name without its folder, for messages. */
   readonly file: string;
-  readonly tensors: ReadonlyMap<string, { readonly shape: readonly number[] }>;
+  readonly tensors: ReadonlyMap<string, TensorHead>;
   /**
    * Fills `into` with elements of a tensor, in row-major order and converted to float32.
    * @param start index of the first element, at the start of a row. @default 0

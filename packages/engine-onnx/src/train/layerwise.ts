@@ -72,10 +72,20 @@ export class LayerwiseGradients {
   readonly #options: LayerwiseOptions;
   readonly #graphs: LazyGraphs;
   #last: LoadedGraph | undefined;
+  /**
+   * True if the memory of a graph is freed before another graph runs, and not only after a phase. A
+   * graph keeps the quantised weights that it has converted to floats. Loading it again takes time,
+   * so that this is done only if one layer of each kind needs more memory than a part of the head.
+   */
+  readonly #trims: boolean;
 
   constructor(options: LayerwiseOptions) {
     this.#options = options;
     this.#graphs = lazyGraphs(options.runtime, 'train');
+    const { base, config, headBytes } = options;
+    const kinds = new Set(Array.from({ length: config.layers }, (_, i) => this.#sharing(i)));
+    const sizes = [...kinds].flatMap((kind) => layerSpecs(config, kind).map(({ size }) => size));
+    this.#trims = base !== undefined && 4 * sizes.reduce((sum, size) => sum + size, 0) > headBytes;
   }
 
   /**
@@ -325,9 +335,7 @@ export class LayerwiseGradients {
 
   async #run(name: string, record: () => ModelRecord, inputs: Feeds): Promise<DeviceArrays> {
     const graph = await this.#graphs.get(name, record);
-    // A graph keeps the memory of the quantised weights that it has converted to floats: with the
-    // graphs of all kinds of layers, that would be several layers.
-    if (this.#options.base && this.#last !== graph) await this.#last?.trim();
+    if (this.#trims && this.#last !== graph) await this.#last?.trim();
     this.#last = graph;
     return this.#options.turn(() => graph.run(inputs));
   }

@@ -20,6 +20,11 @@ import { ropeTensors } from './rope.js';
 export interface WeightTensor {
   readonly shape: readonly number[];
   /**
+   * True if the file has another order of rows or columns, so that each `read` decodes the whole
+   * tensor.
+   */
+  readonly isReordered: boolean;
+  /**
    * Decodes elements of the tensor to float32, in row-major order, until `into` is full.
    * @param start index of the first element, which must be at the start of a row. @default 0
    */
@@ -112,6 +117,7 @@ function expertsOf(
     const start = expert * count;
     const weight: WeightTensor = {
       shape,
+      isReordered: false,
       read: (into, from = 0) => file.read(tensor.name, into, start + from),
       readLevels: () => file.readLevels(tensor.name, { start, count }),
       stored: () => undefined,
@@ -143,6 +149,7 @@ function arranged(
   };
   return {
     shape,
+    isReordered: order !== undefined,
     read: (into, start = 0) => {
       if (order) {
         const size = shape.reduce((product, n) => product * n, 1);

@@ -59,6 +59,11 @@ it.each([
   ['SELECT hex(zeroblob(900000000))', /large values/],
   [`SELECT ${'hex('.repeat(26)}1${')'.repeat(26)}`, /At most two calls/],
   [`SELECT ${'"quote"/**/('.repeat(26)}1${')'.repeat(26)}`, /At most two calls/],
+  [`SELECT ${'hex--x\r\n('.repeat(6)}1${')'.repeat(6)}`, /At most two calls/],
+  [
+    'WITH a AS --x\r\n(SELECT x.id FROM sales x, sales y) SELECT 1 FROM a p, a q, a r',
+    /at most four tables/,
+  ],
   ['SELECT pages FROM books', /no such column/],
   ['', /Only queries/],
   ['EXPLAIN PRAGMA query_only = OFF', /Only queries/],

@@ -21,7 +21,7 @@ export function refusalOf(sql: string): string | undefined {
 }
 
 /** Pattern of the white space and comments between two tokens. */
-const gap = String.raw`(?:\s|--.*\n|/\*(?:[^*]|\*(?!/))*\*/)*`;
+const gap = String.raw`(?:\s|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*`;
 /** Matches the beginning of a call, whose name may be quoted. */
 const longerValues = new RegExp(`\\b(?:replace|hex|quote)\\b["'\`\\]]?${gap}\\(`, 'gi');
 const isQuery =

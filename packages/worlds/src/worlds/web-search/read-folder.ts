@@ -10,7 +10,9 @@ import type { Page } from './corpus.js';
 export async function readFolder(folder: string): Promise<readonly Page[]> {
   const names = await listFolder(folder);
   const texts = names.filter((name) => /\.(?:txt|md)$/.test(name)).toSorted();
-  const pages = (await Promise.all(texts.map((name) => readPage(folder, name)))).flat();
+  const pages: Page[] = [];
+  // One after another, because a process may open only a limited number of files at once.
+  for (const name of texts) pages.push(...(await readPage(folder, name)));
   if (pages.length === 0) throw unusable(folder, 'has no files named *.txt or *.md');
   return pages;
 }

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -59,6 +60,30 @@ it('reads files only, and names one that cannot be read', async () => {
   ]);
   symlinkSync(path.join(folder, 'missing'), path.join(folder, 'd.txt'));
   await expect(readFolder(folder)).rejects.toThrow('has the file d.txt, which cannot be read');
+});
+
+it('reads more files than a process may open at once', () => {
+  const texts = Array.from({ length: 300 }, (_, i) => [`${i}.txt`, 'text'] as const);
+  const folder = folderWith(Object.fromEntries(texts));
+  const register = new URL('../../../../../tools/register-source.mjs', import.meta.url).href;
+  const code = `import { readFolder } from ${JSON.stringify(new URL('read-folder.ts', import.meta.url).href)};
+    console.log((await readFolder(${JSON.stringify(folder)})).length);`;
+  const flags = ['--conditions=@trinity-rft/source', '--import', register];
+  const { stdout, stderr } = spawnSync(
+    'sh',
+    [
+      '-c',
+      'ulimit -n 200 && exec "$0" "$@"',
+      process.execPath,
+      ...flags,
+      '--input-type=module',
+      '--eval',
+      code,
+    ],
+    { cwd: import.meta.dirname, encoding: 'utf8' },
+  );
+  expect(stderr).toBe('');
+  expect(stdout).toBe('300\n');
 });
 
 it('says what is wrong with a folder, and that tasks of it come from a file', async () => {
