@@ -44,7 +44,10 @@ export const forking = defineWorkflow({
 export const failing = defineWorkflow({
   name: 'failing',
   run: async ({ task, model }) => {
-    await model.chat([{ role: 'user', content: String(task.rawTask['question']) }]);
+    const messages = [{ role: 'user', content: String(task.rawTask['question']) }];
+    await model.chat(messages);
+    model.extractExperiencesFromHistory();
+    await model.chat(messages);
     void Promise.reject(new Error('nobody waits for me'));
     throw new Error('the tool is broken', { cause: new Error('no such file') });
   },
@@ -167,10 +170,12 @@ describe('debugging a workflow', () => {
     });
     expect(left.turns).toMatchObject([
       { call: 0, prompt: expect.stringContaining('0+0='), answers: [{ text: expect.any(String) }] },
+      { call: 1 },
     ]);
-    const [experience] = storedIn(output('failed', debugFiles.experiences));
-    expect(experience).toEqual(failed.experiences[0]);
-    expect(experience).not.toHaveProperty('reward');
+    const experiences = storedIn(output('failed', debugFiles.experiences));
+    expect(experiences).toHaveLength(2);
+    expect(experiences).toEqual(failed.experiences);
+    for (const experience of experiences) expect(experience).not.toHaveProperty('reward');
     expect(renderWorkflowDebug(failed, { colour: false })).toContain(
       'FAILED: Workflow "failing" threw: the tool is broken: no such file',
     );

@@ -187,6 +187,18 @@ describe('a model of the hub', () => {
     expect(await planned(id)).toEqual(await planned('phi'));
   });
 
+  it('needs a layer that exclude_modules does not name', async () => {
+    const hub = await openHub();
+    const exclude_modules = 'q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj'.split(',');
+    const { error } = await runWith(
+      hub.url,
+      configOf('none', { lora_configs: [{ exclude_modules }] }),
+    );
+    expect(error?.message).toMatch(
+      /none\.yaml:\d+:\d+ model\.lora_configs\[0\]\.exclude_modules: excludes every layer of owner\/tiny\./,
+    );
+  });
+
   it('is no change of a run that has begun, in the cache or not', async () => {
     const hub = await openHub();
     const auxiliary: Tree = {

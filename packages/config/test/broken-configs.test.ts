@@ -831,7 +831,15 @@ const cases: readonly Broken[] = [
       buffer: `${taskset}      path: ./tasks.jsonl\n      default_workflow_type: w\n      rollout_args:\n        max_tokens: «64`,
     },
     key: 'buffer.explorer_input.taskset.rollout_args.max_tokens',
-    says: ['got 64', 'no room for a prompt'],
+    says: ['got 64', 'no room for a prompt', 'Lower it, or raise model.max_model_len.'],
+  },
+  {
+    name: 'more tokens than the model has positions for',
+    file: {
+      buffer: `${parts.buffer}\n      rollout_args: {max_tokens: «600}`,
+    },
+    key: 'buffer.explorer_input.taskset.rollout_args.max_tokens',
+    says: ['got 600', 'model.max_model_len, 512. Lower it.'],
   },
   {
     name: 'two places for the gradient norm',

@@ -149,6 +149,12 @@ describe('secrets', () => {
       'extra_engine_args: {foo: "${oc.env:MY_TOKEN}"}',
       hidden.repeat(9),
     ],
+    ['in a decoded list', 'max_timeout: "${oc.decode:${oc.env:MY_TOKEN}}"', `[${hidden}, b]`],
+    [
+      'in a decoded section, in a path',
+      'max_timeout: 5\nbuffer: {explorer_input: {taskset: {path: "./${.workflow_args.a.b}", workflow_args: {a: "${oc.decode:${oc.env:MY_TOKEN}}"}}}}',
+      `{b: ${hidden}}`,
+    ],
     ['of a wrong kind', 'max_timeout: {a: "${oc.env:MY_TOKEN}"}', hidden],
     [
       'in a path',
@@ -173,6 +179,28 @@ describe('secrets', () => {
       : problems(cwd, text, options).map(({ message }) => message);
     expect(said.join()).toContain('[redacted]');
     expect(said.join()).not.toContain(value.slice(0, 7));
+    expect(said.join()).not.toContain(hidden);
+  });
+
+  it('are not shown when a key refers to their section', () => {
+    const buffer = `${parts.buffer}\n      workflow_args: {my_key: {a: [${hidden}]}}`;
+    const set = 'buffer.explorer_input.taskset.workflow_args.my_key';
+    const rest = `explorer: {max_timeout: "\${${set}}", env_vars: {a: "\${${set}.a}"}}`;
+    const found = problems(cwd, yaml({ buffer, rest })).map(({ message }) => message);
+    expect(found).toHaveLength(2);
+    expect(found.join()).not.toContain(hidden);
+  });
+
+  it('are not the names of columns', () => {
+    const buffer = `${parts.buffer}\n      format: {response_key: "\${oc.env:ANSWER_KEY}"}`;
+    const model =
+      'model: {model_path: ./tiny, max_model_len: 60, max_prompt_tokens: 60, max_response_tokens: 60}';
+    const said = (value: string): string =>
+      problems(cwd, yaml({ buffer, model }), { env: { ANSWER_KEY: value } })
+        .map(({ message }) => message)
+        .join();
+    expect(said('response')).toBe(said('other'));
+    expect(said('response')).toContain('response');
   });
 
   it.each([

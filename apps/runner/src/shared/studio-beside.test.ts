@@ -76,6 +76,28 @@ it('is not waited for longer than half a minute, and shows its address when it h
   expect(said).not.toContain('did not start');
 });
 
+it('writes below the progress of the run on a terminal', async () => {
+  const gone = path.join(folder, 'gone');
+  studioIs(`
+    import { existsSync } from 'node:fs';
+    setInterval(() => existsSync(${JSON.stringify(gone)}) && process.exit(), 1);`);
+  const clock = manualClock();
+  const run = withStudio(
+    folder,
+    { ...terminal, isTTY: true },
+    async () => {
+      write('step 1');
+      writeFileSync(gone, '');
+      while (!said.includes('did not start')) await setTimeout(1);
+    },
+    clock,
+  );
+  while (clock.sleeping < 2) await setTimeout(1);
+  await clock.advance(30_000);
+  await run;
+  expect(said).toContain('step 1\nThe studio did not start');
+});
+
 it('says nothing of a studio that ends with the run before it has started', async () => {
   studioIs('setInterval(() => {}, 1000);');
   const clock = manualClock();

@@ -34,9 +34,11 @@ export async function withStudio<T>(
     studio.once('exit', () => resolve()).once('error', () => resolve());
   });
   const say = (line: string): void => terminal.write(`${line}\n`);
-  let isOver = false;
+  let [hasBegun, isOver] = [false, false];
   const shown = addressOf(studio).then((url) => {
     if (isOver) return;
+    // The run may have begun, and its progress may stand on the line of the cursor.
+    if (hasBegun && terminal.isTTY) terminal.write('\n');
     say(
       url === undefined
         ? 'The studio did not start; the run continues without it.\n'
@@ -52,6 +54,7 @@ export async function withStudio<T>(
   cancelStart();
   if (outcome === 'late')
     say(`The studio has not started within ${startMs / 1000} s; the run begins without it.\n`);
+  hasBegun = true;
   try {
     return await work();
   } finally {

@@ -1,11 +1,7 @@
 /** Plans the servers on which a stage samples, and the commands that start these servers. */
 import type { Disk } from '../resolve/base/disk.js';
 import type { ModelConfig, SamplerConfig, StageConfig } from '../resolve/base/resolved.js';
-import {
-  linearModulesOf,
-  readModelFolder,
-  type ModelShape,
-} from '../resolve/model/model-folder.js';
+import { linearModulesOf, positionsOf, shapeIn } from '../resolve/model/model-folder.js';
 import { addressOptions, quoted, servedModel } from './shell.js';
 
 export interface PlannedServer {
@@ -47,16 +43,6 @@ type Planner = (sampling: Sampling) => Program;
  */
 const longer = (variable: string, length: number, { model }: StageConfig, disk: Disk) =>
   length > positionsOf(model, disk) ? [`${variable}=1`] : [];
-
-/** Returns the context length of the model, or Infinity if it is unknown. */
-const positionsOf = (model: ModelConfig, disk: Disk): number =>
-  shapeIn(model, disk)?.maxPositions ?? Infinity;
-
-/** Returns the shape of the model, or undefined if the model is not on this machine. */
-function shapeIn({ isLocal, modelPath }: ModelConfig, disk: Disk): ModelShape | undefined {
-  const folder = isLocal ? readModelFolder(disk, modelPath) : undefined;
-  return folder?.kind === 'shape' ? folder.shape : undefined;
-}
 
 /**
  * Returns the option that names the linear layers of the model. The adapters of a training run

@@ -138,7 +138,7 @@ class Interpolator {
   #place(found: Found, node: ScalarNode): Node {
     if (typeof found.value === 'object' && found.value !== null) {
       visit(found.value, () => this.#make(10));
-      return transplant(found.value, node.path, node.at);
+      return transplant(found.value, node.path, node.at, found.secret);
     }
     const { value, source, secret } = found;
     return { ...node, value, source, secret: secret || node.secret };
@@ -188,9 +188,11 @@ class Interpolator {
   #env(name: Argument, fallback: Argument | undefined, owner: Node): Found {
     const variable = this.#text(name.value, owner).trim();
     const value = this.#context.env[variable];
-    const secret = isSecretKey(variable);
-    if (secret && value !== undefined) this.secrets.add(value);
-    if (value !== undefined) return { value, secret };
+    if (value !== undefined) {
+      const secret = isSecretKey(variable) && !isColumn(value, owner);
+      if (secret) this.secrets.add(value);
+      return { value, secret };
+    }
     if (fallback === undefined) {
       throw new ExpressionProblem(
         `The environment variable ${variable} is not set. Set it, or give a default: "\${oc.env:${variable},default}".`,
@@ -213,6 +215,7 @@ class Interpolator {
       throw new ExpressionProblem('"oc.decode" takes text, but got another kind of value.');
     try {
       const decoded = fromPlain(parseValue(value), owner.path, owner.at);
+      if (secret) this.#addSecrets(decoded);
       return { value: decoded.kind === 'scalar' ? decoded.value : decoded, secret };
     } catch {
       throw new ExpressionProblem(
@@ -272,15 +275,22 @@ class Interpolator {
     if (node !== undefined) {
       const resolved = this.resolve(node);
       if (resolved === undefined) throw new ExpressionProblem('');
+      if (secret) this.#addSecrets(resolved);
       if (resolved.kind !== 'scalar') return { value: resolved, secret };
       const { value, source } = resolved;
-      if (secret && typeof value === 'string') this.secrets.add(value);
       return { value, source, secret: secret || resolved.secret === true };
     }
     const known = this.#context.defaultAt(path);
     if (known === undefined) return undefined;
     const value = fromPlain(known.value, path, this.#root.at);
     return { value: value.kind === 'scalar' ? value.value : value, secret };
+  }
+
+  /** Adds the texts below a secret node, which messages must not contain. */
+  #addSecrets(secret: Node): void {
+    visit(secret, (node) => {
+      if (node.kind === 'scalar' && typeof node.value === 'string') this.secrets.add(node.value);
+    });
   }
 
   /**
@@ -307,6 +317,15 @@ class Interpolator {
       `These keys refer to each other in a circle: ${loop.map((step) => showPath(step.path)).join(' -> ')}. Give one of them a value.`,
     );
   }
+}
+
+/**
+ * Returns true for the name of a column, as `response_key` takes it. A variable with this name, such
+ * as `ANSWER_KEY`, is then no secret.
+ */
+function isColumn(value: string, owner: Node): boolean {
+  const key = owner.path.findLast((part) => typeof part === 'string') ?? '';
+  return /_keys?$/.test(key) && !isSecretKey(key) && /^[a-z_]+$/.test(value);
 }
 
 /** Checks that a string has no NUL character, where the operating system would truncate it. */

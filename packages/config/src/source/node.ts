@@ -115,8 +115,8 @@ export function placeOf(root: Node, path: KeyPath): Place {
 }
 
 /** Calls `see` once for every node. */
-export function visit(node: Node, see: () => void): void {
-  see();
+export function visit(node: Node, see: (node: Node) => void): void {
+  see(node);
   if (node.kind === 'list') for (const item of node.items) visit(item, see);
   if (node.kind === 'map') for (const entry of node.entries.values()) visit(entry.node, see);
 }
@@ -168,20 +168,23 @@ export function merge(base: Node, over: Node, keep: 'base' | 'over' = 'over'): N
   return { ...base, at: keep === 'base' ? base.at : over.at, entries };
 }
 
-/** Copies a subtree to another path. All copied values get the position `at`. */
-export function transplant(node: Node, path: KeyPath, at: SourcePosition): Node {
-  if (node.kind === 'scalar') return { ...node, path, at };
+/**
+ * Copies a subtree to another path. All copied values get the position `at`. If `secret` is true,
+ * none of the copied values is shown.
+ */
+export function transplant(node: Node, path: KeyPath, at: SourcePosition, secret: boolean): Node {
+  if (node.kind === 'scalar') return { ...node, path, at, secret: secret || node.secret };
   if (node.kind === 'list')
     return {
       ...node,
       path,
       at,
-      items: node.items.map((item, index) => transplant(item, [...path, index], at)),
+      items: node.items.map((item, index) => transplant(item, [...path, index], at, secret)),
     };
   const entries = new Map(
     [...node.entries].map(([key, entry]) => [
       key,
-      { keyAt: at, node: transplant(entry.node, [...path, key], at) },
+      { keyAt: at, node: transplant(entry.node, [...path, key], at, secret) },
     ]),
   );
   return { ...node, path, at, entries };

@@ -153,9 +153,9 @@ function resultOf(
   attempt: RecordedAttempt | undefined,
 ): Pick<Attempt, 'experiences' | 'reward' | 'metrics' | 'error'> {
   if (outcome.status === 'failed') {
-    // Experiences that were already extracted have left the history; `turns` still lists their
-    // calls.
-    const recorded = attempt?.model.extractExperiencesFromHistory() ?? [];
+    const recorded = attempt
+      ? [...attempt.model.extracted(), ...attempt.model.extractExperiencesFromHistory()]
+      : [];
     const eid = { batch: task.batchId, task: task.taskId, run: 0 };
     const experiences = recorded.map((experience) =>
       withFields(experience, { eid: { ...experience.eid, ...eid } }),

@@ -21,7 +21,7 @@ const derived: readonly RegExp[] = [
   /^algorithm\.(?:needs|needs_rollouts|schema)\b/,
   /^buffer\.train_batch\./,
   /^model\.(?:from_previous_stage$|base\.)/,
-  /\.is_(?:local|eval)$/,
+  /\.(?:is_(?:local|eval)|names_reward_fn)$/,
   /^sampler\.tolerance$/,
 ];
 

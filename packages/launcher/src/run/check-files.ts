@@ -461,7 +461,7 @@ function checkStored({ stage, warn }: Check): void {
  */
 async function checkModels(check: Check): Promise<void> {
   const { model, engine, explorer } = check.stage;
-  checkHubWeights(check);
+  checkHubModel(check);
   await checkModel(check, ['model', 'model_path'], { ...model, engine });
   const { rolloutModel } = explorer;
   await attempt(check, ['model', 'model_path'], async () => {
@@ -488,11 +488,17 @@ async function checkModels(check: Check): Promise<void> {
 }
 
 /**
- * Reports a problem with the quantised weights of a hub model. It can only be detected once the
- * file is in the cache.
+ * Reports problems with the quantised weights of a hub model and with the layers of its adapter.
+ * They can only be detected once the model is in the cache.
  */
-function checkHubWeights({ stage, report }: Check): void {
-  if (stage.model.hubId === undefined) return;
+function checkHubModel({ stage, report }: Check): void {
+  const { hubId, lora } = stage.model;
+  if (hubId === undefined) return;
+  if (lora && lora.path === undefined && lora.targetModules.length === 0)
+    report(
+      ['model', 'lora_configs', 0, 'exclude_modules'],
+      `excludes every layer of ${hubId}. Name fewer layers, or remove the key.`,
+    );
   const problem = weightsProblem(stage, diskAt('.'));
   if (problem) report(problem.key, problem.message);
 }

@@ -7,6 +7,7 @@ import type { RunInput } from '../../schema/root.js';
 import type { KeyPath } from '../../source/node.js';
 import { sayIgnored, type StageContext } from '../base/context.js';
 import { checkName } from '../base/paths.js';
+import { positionsOf } from '../model/model-folder.js';
 import type {
   AlgorithmConfig,
   AuxiliaryModelConfig,
@@ -113,12 +114,10 @@ function deriveTaskset(
     workflow,
     rewardFn: input.default_reward_fn_type ?? defaults.default_reward_fn_type ?? undefined,
     namesRewardFn: input.default_reward_fn_type !== null,
-    rolloutArgs: deriveRolloutArgs(
-      context,
-      [...place, 'rollout_args'],
-      input.rollout_args,
+    rolloutArgs: deriveRolloutArgs(context, [...place, 'rollout_args'], input.rollout_args, {
+      model,
       rolloutModel,
-    ),
+    }),
     repeatTimes: isEval ? input.repeat_times : algorithm.repeatTimes,
   };
   checkTaskNames(context, { place, input, taskset, auxiliaryModels });
@@ -191,17 +190,20 @@ function deriveRolloutArgs(
   context: StageContext,
   place: KeyPath,
   input: TasksetInput['rollout_args'],
-  model: RolloutModelConfig,
+  { model, rolloutModel }: Pick<TasksetNeeds, 'model' | 'rolloutModel'>,
 ): Required<RolloutArgs> {
   const own = resolveSection(generation, input);
-  if (own.maxTokens !== undefined && own.maxTokens >= model.maxModelLen) {
+  const { maxModelLen } = rolloutModel;
+  if (own.maxTokens !== undefined && own.maxTokens >= maxModelLen) {
     const rolloutKey = ['explorer', 'rollout_model', 'max_model_len'];
     const key = context.isSet(...rolloutKey) ? rolloutKey : ['model', 'max_model_len'];
+    const raise =
+      maxModelLen < positionsOf(model, context.disk) ? `, or raise ${key.join('.')}` : '';
     context.report(
       [...place, 'max_tokens'],
-      `got ${own.maxTokens}, which leaves no room for a prompt within ${key.join('.')}, ${model.maxModelLen}. Lower it, or raise ${key.join('.')}.`,
+      `got ${own.maxTokens}, which leaves no room for a prompt within ${key.join('.')}, ${maxModelLen}. Lower it${raise}.`,
       [['model'], rolloutKey],
     );
   }
-  return { ...inherit(own, { ...model, maxTokens: model.maxResponseTokens }), n: 1 };
+  return { ...inherit(own, { ...rolloutModel, maxTokens: rolloutModel.maxResponseTokens }), n: 1 };
 }

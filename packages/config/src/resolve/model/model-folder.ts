@@ -11,6 +11,7 @@ import {
   linearModules,
 } from '../../schema/model.js';
 import type { Disk } from '../base/disk.js';
+import type { ModelConfig } from '../base/resolved.js';
 
 /** Sizes of a decoder. Values that `config.json` does not set have their defaults. */
 export interface ModelShape {
@@ -206,6 +207,18 @@ function deltaOf(config: z.output<typeof schema>): DeltaSizes | undefined {
   const keys = (config.linear_num_key_heads ?? 16) * keyWidth;
   return { layers, heads, keyWidth, values, channels: 2 * keys + values };
 }
+
+type Located = Pick<ModelConfig, 'isLocal' | 'modelPath'>;
+
+/** Returns the shape of the model, or undefined if the model is not on this machine. */
+export function shapeIn({ isLocal, modelPath }: Located, disk: Disk): ModelShape | undefined {
+  const folder = isLocal ? readModelFolder(disk, modelPath) : undefined;
+  return folder?.kind === 'shape' ? folder.shape : undefined;
+}
+
+/** Returns the context length of the model, or Infinity if it is unknown. */
+export const positionsOf = (model: Located, disk: Disk): number =>
+  shapeIn(model, disk)?.maxPositions ?? Infinity;
 
 /** Returns the names of the linear layers that can have adapters. */
 export function linearModulesOf(shape: ModelShape | undefined): readonly string[] {

@@ -147,23 +147,26 @@ const mostBytes = 256 * 2 ** 20;
 const coarseMs = 2000;
 
 /**
- * Computes the digest of a file. A file that does not bind has the digest of its size and
- * modification time if it is larger than {@link mostBytes}, or empty as the endless files of /proc
- * are. If the file is as `before` describes it, returns `before`.
+ * Computes the digest of a file. A file that does not bind is not read if it is larger than
+ * {@link mostBytes}, or empty as the endless files of /proc are: it is compared by its size. If the
+ * file is as `before` describes it, returns `before`.
  */
 async function digestOf(
   file: string,
   before: InputDigest | undefined,
   binding: boolean,
 ): Promise<InputDigest> {
-  const { size: sizeBytes, mtimeMs, ctimeMs: changedMs, ino: inode } = await stat(file);
+  const { size: sizeBytes, ctimeMs: changedMs, ino: inode } = await stat(file);
   const now = { sizeBytes, changedMs, inode };
   const { stat: then } = before ?? {};
   const isSame =
     then?.sizeBytes === sizeBytes && then.changedMs === changedMs && then.inode === inode;
   if (before && isSame) return before;
-  if (!binding && (sizeBytes === 0 || sizeBytes > mostBytes))
-    return { sha256: hash('sha256', sizeBytes === 0 ? '' : `${sizeBytes} ${mtimeMs}`, 'hex') };
+  if (!binding && (sizeBytes === 0 || sizeBytes > mostBytes)) {
+    // Earlier versions read larger files too. Their digests are of the contents.
+    if (before && then?.sizeBytes === sizeBytes) return before;
+    return { sha256: hash('sha256', sizeBytes === 0 ? '' : `${sizeBytes} bytes`, 'hex') };
+  }
   const isLarge = sizeBytes > largeBytes && Date.now() - changedMs > coarseMs;
   const sha256 = await digestOfFile(file);
   return isLarge ? { sha256, stat: now } : { sha256 };

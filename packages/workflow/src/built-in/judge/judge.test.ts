@@ -400,9 +400,10 @@ describe('math_trainable_ruler_workflow', () => {
     expect(await verdict(rewardFn, score)).toBeCloseTo(expected, 12);
   });
 
-  it('cuts off rewards that are out of range, with one warning', async () => {
+  it('cuts off rewards that are out of range, with one warning per reward function', async () => {
     const runtime = testRuntime();
     const own = (text: string): number => (text === right ? 10 : -10);
+    expect(await verdict('own', own, runtime)).toBe(1);
     expect(await verdict('own', own, runtime)).toBe(1);
     expect(await verdict('math_reward', own, runtime)).toBe(1);
     expect(await verdict('math_boxed_reward', () => -0.1, runtime)).toBe(0.5);
@@ -410,6 +411,8 @@ describe('math_trainable_ruler_workflow', () => {
       expect.stringContaining(
         '"own" returned 10; math_trainable_ruler_workflow cuts rewards off to 0 to 1',
       ),
+      expect.stringContaining('"math_reward" returned 10; '),
+      expect.stringContaining('"math_boxed_reward" returned -0.1; '),
     ]);
   });
 });

@@ -29,8 +29,8 @@ export const trainableRulerArgs = z.strictObject({
 /** Range of the rewards of `math_reward`, from which they are scaled to [0, 1]. */
 const mathRange = { min: -0.1, max: 1.1 };
 
-/** Loggers that have the warning about rewards out of range. */
-const warned = new WeakSet<Logger>();
+/** Names of the reward functions of whose rewards out of range each logger has a warning. */
+const warned = new WeakMap<Logger, Set<string>>();
 
 /**
  * RULER in which the trained model is also the judge. For a random share of the tasks
@@ -74,15 +74,16 @@ export class MathTrainableRulerWorkflow extends SimpleWorkflow {
     );
   }
 
-  /** Returns the reward in [0, 1]. Warns once if rewards are cut off. */
+  /** Returns the reward in [0, 1]. Warns once per reward function if rewards are cut off. */
   #scaled(reward: number): number {
     const { rewardFn: name = '' } = this.task;
     const isMath = this.rewardFn === undefined || isMathReward(name);
     const { min, max } = isMath ? mathRange : { min: 0, max: 1 };
     const { logger } = this.runtime;
     const slack = 1e-9;
-    if ((reward < min - slack || reward > max + slack) && !warned.has(logger)) {
-      warned.add(logger);
+    const names = warned.get(logger) ?? new Set();
+    if ((reward < min - slack || reward > max + slack) && !names.has(name)) {
+      warned.set(logger, names.add(name));
       logger.warn(
         `The reward function${name === '' ? '' : ` "${name}"`} returned ${reward}; math_trainable_ruler_workflow cuts rewards off to ${min} to ${max} when it compares them with the scores of its judge. To compare all of them, choose a reward function in this range, such as accuracy_reward.`,
       );
