@@ -216,21 +216,42 @@ describe('status', () => {
   });
 
   it.each([
-    ['serve', /^Process \d+ serves the run in .*GET \/metrics/],
-    ['train', /^Process \d+ trains the run in /],
-    ['both', /^Process \d+ is at work on the run in .*Try again in some seconds/],
-  ])('names the process of a run of mode %s that writes no status', async (mode, says) => {
-    const stages = [{ mode }];
-    writeFileSync(
-      path.join(folder, 'settings.json'),
-      JSON.stringify({ jobDirectory: folder, stages }),
-    );
-    const unlock = await lockRun(folder);
-    const refused = await openStatus(folder).then(() => 'opened', describeError);
-    await unlock();
-    expect(refused).toMatch(says);
-    expect(refused).not.toContain('Start it');
-  });
+    ['serve', 'run', /^Process \d+ serves the run in .*GET \/metrics/],
+    ['both', 'serve', /^Process \d+ serves the run in .*GET \/metrics/],
+    ['bench', 'run', /^Process \d+ evaluates the run in /],
+    ['train', 'run', /^Process \d+ trains the run in /],
+    ['both', 'run', /^Process \d+ is starting or ending .*Try again in some seconds/],
+  ] as const)(
+    'names the process of a run of mode %s that writes no status (%s)',
+    async (mode, role, says) => {
+      const stages = [{ mode }];
+      writeFileSync(
+        path.join(folder, 'settings.json'),
+        JSON.stringify({ jobDirectory: folder, stages }),
+      );
+      const unlock = await lockRun(folder, role);
+      const refused = await openStatus(folder).then(() => 'opened', describeError);
+      await unlock();
+      expect(refused).toMatch(says);
+      expect(refused).not.toContain('Start it');
+    },
+  );
+
+  it.each(['both', 'train', 'serve'])(
+    'names an evaluation of a run of mode %s, and how the run ended',
+    async (mode) => {
+      const settings = { jobDirectory: folder, stages: [{ mode }] };
+      writeFileSync(path.join(folder, 'settings.json'), JSON.stringify(settings));
+      await writeEnd(folder, { how: 'finished', trainStep: 9, at: Date.now() });
+      const unlock = await lockRun(folder);
+      const refused = await openStatus(folder).then(() => 'opened', describeError);
+      await unlock();
+      expect(refused).toMatch(
+        /^Process \d+ evaluates the run in .* The last training run finished after train step 9, on /,
+      );
+      expect(refused).not.toContain('Try again');
+    },
+  );
 
   it('of a folder that is not there is an error', async () => {
     await expect(openStatus(path.join(folder, 'other'))).rejects.toThrow(/There is no .*other/);

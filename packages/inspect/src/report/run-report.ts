@@ -5,7 +5,7 @@ import { ConfigError } from '@trinity-rft/core';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
 import { readMetrics, type MetricLine } from '@trinity-rft/monitor';
-import { failureOf, locateRun, runningPid } from '../verify/folder.js';
+import { failureOf, locateRun, runningProcess } from '../verify/folder.js';
 import { stageFolders } from '../verify/stages.js';
 
 export interface StageReport {
@@ -61,7 +61,8 @@ export async function reportRun(
   const folders = [jobDirectory, ...(await stageFolders(jobDirectory))];
   const stages = await Promise.all(folders.map(reportStage));
   const seen = stages.filter(({ metrics, log }) => metrics.length + log.length > 0);
-  if (seen.length > 0) return { jobDirectory, pid: await runningPid(jobDirectory), stages: seen };
+  const pid = (await runningProcess(jobDirectory))?.pid;
+  if (seen.length > 0) return { jobDirectory, pid, stages: seen };
   throw nothingIn(jobDirectory);
 }
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import type { MemberRole, MemberView } from '@trinity-rft/core/store';
 import { describeEnd, readEnd, readFailure, readProcessBeat } from '@trinity-rft/launcher/files';
-import { isThere, runningPid } from '../verify/folder.js';
+import { isThere, runningProcess } from '../verify/folder.js';
 import { stageOrLatest } from '../verify/stages.js';
 import { processState } from './process-state.js';
 import { membersOf, type RunStatus } from './run-status.js';
@@ -16,10 +16,10 @@ import { membersOf, type RunStatus } from './run-status.js';
 export async function readProcessFile(jobDirectory: string): Promise<RunStatus> {
   const beat = await readProcessBeat(jobDirectory);
   if (beat !== undefined && processState(beat) !== 'gone') return beatStatus(beat);
-  const pid = await runningPid(jobDirectory);
-  throw pid === undefined
+  const running = await runningProcess(jobDirectory);
+  throw running === undefined
     ? await notRunning(jobDirectory, beat)
-    : await noStatus(jobDirectory, pid);
+    : await noStatus(jobDirectory, running);
 }
 
 async function notRunning(
@@ -50,16 +50,28 @@ async function notRunning(
   );
 }
 
-/** Returns an error that names a process which does not write `status.json`, or has not yet. */
-async function noStatus(jobDirectory: string, pid: number): Promise<ConfigError> {
+/**
+ * Returns an error that names a process without `status.json`. The recorded mode is that of the
+ * training run, which a server without training or an evaluation may have joined.
+ */
+async function noStatus(
+  jobDirectory: string,
+  { pid, role }: NonNullable<Awaited<ReturnType<typeof runningProcess>>>,
+): Promise<ConfigError> {
   const { mode } = await stageOrLatest(jobDirectory);
+  // A training run removes the recorded end when it starts; an evaluation keeps it.
+  const ended = await readEnd(jobDirectory);
   const log = '"trinity log" shows its steps';
+  const only = 'Only runs that explore and train have a status';
+  const last = ended === undefined ? '' : ` The last training run ${describeEnd(ended)}.`;
   const text =
-    mode === 'serve'
-      ? `Process ${pid} serves the run in ${jobDirectory}. Only runs that explore and train have a status; ${log}, and GET /metrics of the server shows its requests.`
-      : mode === 'train'
-        ? `Process ${pid} trains the run in ${jobDirectory} on recorded data. Only runs that explore and train have a status; ${log}.`
-        : `Process ${pid} is at work on the run in ${jobDirectory} and has no status yet. Try again in some seconds; ${log}.`;
+    role === 'serve' || (mode === 'serve' && ended === undefined)
+      ? `Process ${pid} serves the run in ${jobDirectory}. ${only}; ${log}, and GET /metrics of the server shows its requests.`
+      : ended !== undefined || mode === 'bench'
+        ? `Process ${pid} evaluates the run in ${jobDirectory}, or is about to end. ${only}; ${log}.${last}`
+        : mode === 'train'
+          ? `Process ${pid} trains the run in ${jobDirectory} on recorded data. ${only}; ${log}.`
+          : `Process ${pid} is starting or ending the run in ${jobDirectory} and has no status at the moment. Try again in some seconds; ${log}.`;
   return new ConfigError(text, { code: 'RUN_WITHOUT_STATUS' });
 }
 

@@ -46,11 +46,14 @@ export async function databasesIn(directory: string): Promise<readonly string[]>
 }
 
 /**
- * Process id of a live training run or server of this machine in this folder; undefined if there is
- * none. The process must hold the lock, because a killed run leaves its id in a file, and the id may
- * by now belong to another process.
+ * Live process of this machine in this folder, and the lock that it holds: `serve` for a server
+ * that does not train, `run` for all others; undefined if there is none. The process must hold the
+ * lock, because a killed run leaves its id in a file, and the id may by now belong to another
+ * process.
  */
-export async function runningPid(jobDirectory: string): Promise<number | undefined> {
+export async function runningProcess(
+  jobDirectory: string,
+): Promise<{ readonly pid: number; readonly role: 'run' | 'serve' } | undefined> {
   for (const role of ['run', 'serve'] as const) {
     const pid = Number(
       await readFile(path.join(jobDirectory, `${role}.pid`), 'utf8').catch(() => ''),
@@ -58,7 +61,7 @@ export async function runningPid(jobDirectory: string): Promise<number | undefin
     if (!(pid > 0 && isProcessAlive(pid))) continue;
     // If the lock cannot be checked, the id is the only evidence.
     const holder = await lockHolder(jobDirectory, role).catch(() => pid);
-    if (holder === pid) return pid;
+    if (holder === pid) return { pid, role };
   }
   return undefined;
 }

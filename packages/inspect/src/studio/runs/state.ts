@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { tryJson } from '@trinity-rft/core/support';
 import { readEnd } from '@trinity-rft/launcher/files';
-import { failureOf, runningPid } from '../../verify/folder.js';
+import { failureOf, runningProcess } from '../../verify/folder.js';
 import { isLatestStage, readSettings } from '../../verify/stages.js';
 import type { RunSummary } from '../interface/types.js';
 
@@ -31,7 +31,7 @@ export async function stateOf(folder: string, files: readonly string[]): Promise
   const changed = Math.max(...times) || (await folderChangedAt(folder));
   const failure = await failureOf(folder);
   const job = await jobFolder(folder);
-  const pid = await runningPid(job);
+  const pid = (await runningProcess(job))?.pid;
   const isLatest = job === folder || (await isLatestStage(job, folder));
   const common = { failure, changedAt: changed };
   if (pid !== undefined && isLatest)
