@@ -69,6 +69,19 @@ describe('describeError', () => {
       cause: inner,
     });
     expect(describeError(quoting)).toBe('a.log could not be written: ENOSPC. Check it.');
+    const within = new EngineError('a.log could not be written (ENOSPC).', { cause: inner });
+    expect(describeError(within)).toBe('a.log could not be written (ENOSPC).');
+    expect(describeError(new EngineError('Ended.', { cause: '.' }))).toBe('Ended.');
+  });
+
+  it.each([
+    ['The tool "read" failed.', 'read', 'The tool "read" failed: read'],
+    ['read failed.', 'read', 'read failed: read'],
+    ['Attempt 10 failed.', '0', 'Attempt 10 failed: 0'],
+    ['It failed: nothing came.', 'no', 'It failed: nothing came: no'],
+    ['timeouts are not supported.', 'timeout', 'timeouts are not supported: timeout'],
+  ])('keeps a cause whose letters occur in the message %j', (message, cause, expected) => {
+    expect(describeError(new EngineError(message, { cause: new Error(cause) }))).toBe(expected);
   });
 
   it.each([

@@ -164,8 +164,8 @@ export const boundedText = (text: string, longest = longestMessage): string =>
     : `${text.slice(0, longest)}… (${text.length - longest} more characters)`;
 
 /**
- * Joins the messages of an error and its causes into one text for people. Leaves out a cause whose
- * message is part of an earlier one. Does not throw.
+ * Joins the messages of an error and its causes into one text for people. Leaves out a cause that
+ * an earlier message quotes. Does not throw.
  */
 export function describeError(thrown: unknown): string {
   const error = readableThrown(thrown);
@@ -173,10 +173,29 @@ export function describeError(thrown: unknown): string {
   let current: unknown = error;
   for (let depth = 0; depth < maxCauses && current !== undefined && current !== null; depth++) {
     const message = boundedText(messageOf(current));
-    if (!parts.some((part) => part.includes(message))) parts.push(message);
+    if (!parts.some((part) => quotes(part, message))) parts.push(message);
     current = (current as { readonly cause?: unknown }).cause;
   }
   return parts.map((part, i) => (i < parts.length - 1 ? part.replace(/\.$/, '') : part)).join(': ');
+}
+
+/**
+ * True if a message quotes that of its cause: at its beginning, after a colon, or in parentheses. A
+ * cause such as `read` is not quoted wherever its letters occur.
+ */
+function quotes(text: string, cause: string): boolean {
+  const quoted = cause.replace(/\.$/, '');
+  if (quoted === '') return true;
+  for (let at = text.indexOf(quoted); at >= 0; at = text.indexOf(quoted, at + 1)) {
+    const after = text.slice(at + quoted.length, at + quoted.length + 1);
+    if (
+      at === 0
+        ? /^[.:;]?$/.test(after)
+        : /(?:[:;] |\()$/.test(text.slice(at - 2, at)) && !/\w/.test(after)
+    )
+      return true;
+  }
+  return false;
 }
 
 /**

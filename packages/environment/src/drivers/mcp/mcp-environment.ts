@@ -273,7 +273,7 @@ async function verdict<Args>(
     value = await reward(end, args);
   } catch (cause) {
     if (TrinityError.is(cause)) throw cause;
-    throw noVerdict(name, `it threw ${describeError(cause)}`, cause);
+    throw noVerdict(name, `it threw an error: ${describeError(cause)}`, cause);
   }
   if (Number.isFinite(value)) return value;
   throw noVerdict(name, `it returned ${value}, which is no finite number`);
