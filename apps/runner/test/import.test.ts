@@ -68,6 +68,14 @@ describe('trinity import', () => {
       expect(existsSync(path.join(workspace.root, name))).toBe(false);
   });
 
+  it('leaves no folders behind when the input is mistyped', async () => {
+    const outputs = ['-o', 'new-rows/out.jsonl', '--report', 'new-reports/deep/report.json'];
+    const { exitCode, stderr } = await command('nowhere.jsonl', ...outputs);
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('nowhere.jsonl')]);
+    for (const name of ['new-rows', 'new-reports'])
+      expect(existsSync(path.join(workspace.root, name))).toBe(false);
+  });
+
   it('does not take - for a file', async () => {
     const { exitCode, stderr } = await command('tasks.jsonl', '-o', '-');
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining('-o is "-"')]);

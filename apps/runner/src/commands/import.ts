@@ -3,7 +3,7 @@ import type { ImportOptions } from '@trinity-rft/import';
 import { jsonText, type AddCommand, type Write } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { stoppable } from '../shared/interrupt.js';
-import { assertOutput, writeOutput } from '../shared/output-file.js';
+import { assertFileName, assertOutput, writeOutput } from '../shared/output-file.js';
 import { invalid, oneOf } from '../shared/arguments.js';
 
 interface ImportArguments {
@@ -58,7 +58,7 @@ async function optionsOf(place: string, given: ImportArguments): Promise<ImportO
   const { rowKinds, sourceNames } = await import('@trinity-rft/import');
   const { from, as, validation, output, redact, tokenizer } = given;
   if (output === undefined) throw invalid('-o is missing. Name the file to write: -o FILE.jsonl');
-  await assertOutput('-o', output);
+  await assertFileName('-o', output);
   if (given.report !== undefined) await assertOutput('--report', given.report);
   return {
     from: place,

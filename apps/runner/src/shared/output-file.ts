@@ -4,21 +4,42 @@ import { describeError, type ConfigError } from '@trinity-rft/core';
 import { invalid } from './arguments.js';
 
 /**
- * Creates the folders of the path, and checks that the file can be written, for commands that write
- * it only after long work. Leaves the file as it is.
+ * Checks that the file can be written, for commands that write it only after long work. Neither
+ * creates nor changes anything.
  * @param option the option that names the file, for messages
  * @throws ConfigError when the file cannot be written
  */
 export async function assertOutput(option: string, file: string): Promise<void> {
-  if (file === '-') throw unwritable(option, file, 'standard output is not supported');
-  const folder = path.dirname(path.resolve(file));
-  const found = await stat(file).catch(() => undefined);
-  if (found?.isDirectory()) throw unwritable(option, file, 'it is a folder');
+  await assertFileName(option, file);
   try {
-    await mkdir(folder, { recursive: true });
-    await access(found ? file : folder, constants.W_OK);
+    const isThere = await stat(file).catch(() => undefined);
+    await (isThere ? access(file, constants.W_OK) : assertFolder(path.dirname(path.resolve(file))));
   } catch (cause) {
     throw unwritable(option, file, describeError(cause), cause);
+  }
+}
+
+/**
+ * Checks that the name is neither `-` nor that of a folder, for a file that is written beside its
+ * place and then moved there.
+ * @param option the option that names the file, for messages
+ * @throws ConfigError when no file of this name can be written
+ */
+export async function assertFileName(option: string, file: string): Promise<void> {
+  if (file === '-') throw unwritable(option, file, 'standard output is not supported');
+  const found = await stat(file).catch(() => undefined);
+  if (found?.isDirectory()) throw unwritable(option, file, 'it is a folder');
+}
+
+/** @throws the error of the file system when the folder is not writable and cannot be created */
+async function assertFolder(folder: string): Promise<void> {
+  try {
+    // With the separator, a file in place of a folder is an error.
+    await access(`${folder}${path.sep}`, constants.W_OK);
+  } catch (error) {
+    const parent = path.dirname(folder);
+    if ((error as { readonly code?: unknown }).code !== 'ENOENT' || parent === folder) throw error;
+    await assertFolder(parent);
   }
 }
 
@@ -34,6 +55,7 @@ export async function writeOutput(
 ): Promise<void> {
   await assertOutput(option, file);
   try {
+    await mkdir(path.dirname(path.resolve(file)), { recursive: true });
     await writeFile(file, contents);
   } catch (cause) {
     throw unwritable(option, file, describeError(cause), cause);
