@@ -107,6 +107,24 @@ describe('a record that is wrong', () => {
     ]);
   });
 
+  it('merges the keys of anchors in YAML', async () => {
+    const from = path.join(temporaryFolder(), 'tests.yaml');
+    writeFileSync(
+      from,
+      [
+        'prompts: ["{{a}}"]',
+        'base: &base',
+        '  assert: [{ type: contains, value: 7 }]',
+        'tests:',
+        '  - <<: *base',
+        '    vars: { a: Hi }',
+      ].join('\n'),
+    );
+    const { rows, report } = await importFrom(from);
+    expect(rows).toMatchObject([{ question: 'Hi', assert: [{ type: 'contains', value: 7 }] }]);
+    expect(reasonsOf(report)).toEqual([]);
+  });
+
   it('reads a byte order mark, CRLF, empty lines, gzip and the role of every vendor', async () => {
     const file = path.join(temporaryFolder(), 'rows.jsonl.gz');
     const text = `\uFEFF${JSON.stringify(good)}\r\n\r\n${JSON.stringify({

@@ -293,6 +293,9 @@ describe('importRows', () => {
       test([good, { type: 'contians', value: '7' }]),
       test([{ type: 'regex', value: '(' }]),
       test([good]),
+      ...[{}, { assert: null }, { assert: [] }].map((rest, i) => ({ vars: { a: 2 + i }, ...rest })),
+      { vars: { a: 5 }, assert: [{ ...good, weight: 0 }] },
+      { vars: { a: 6 }, assert: [{ ...good, weight: -1 }] },
     ];
     writeFileSync(from, JSON.stringify({ prompts: ['Hi', 'Ho'], tests }));
     const { report } = await importFrom(from);
@@ -300,17 +303,22 @@ describe('importRows', () => {
       details.map((detail) => ({ file: from, line: 1, ...(detail !== undefined && { detail }) }));
     const broken = expect.stringContaining('"regex" has the value "(", which is not a regular');
     expect(report.unchecked).toEqual([
-      { reason: 'contians', count: 2, first: places(undefined, undefined) },
-      { reason: 'regex', count: 2, first: places(broken, broken) },
       {
         reason: 'the task fails: none of its assertions is checked',
-        count: 2,
-        first: places('"Hi"', '"Ho"'),
+        count: 8,
+        first: places('"Hi"', '"Hi"', '"Hi"', '"Hi"', '"Ho"'),
       },
+      {
+        reason: 'the task fails: a weight or threshold is invalid, or all weights are 0',
+        count: 4,
+        first: places('"Hi"', '"Hi"', '"Ho"', '"Ho"'),
+      },
+      { reason: 'contians', count: 2, first: places(undefined, undefined) },
+      { reason: 'regex', count: 2, first: places(broken, broken) },
     ]);
-    expect(renderImport(report)).toContain(`Not checked by the reward taskAssertions:
-  2 x contians: ${from}:1, ${from}:1
-`);
+    expect(renderImport(report)).toMatch(
+      /Not checked by the reward taskAssertions:\n(?: {2}\d x the task fails.*\n){2} {2}2 x contians: \S+:1, \S+:1\n/,
+    );
   });
 
   it.each(cases)(

@@ -158,9 +158,9 @@ function* inDocument(text: string, layout: 'json' | 'yaml'): Generator<FileRecor
   for (const [i, item] of items.entries()) yield asRecord(i + 1, () => item, '');
 }
 
-/** Parses YAML. Integers that a number cannot represent exactly become strings, as in JSON. */
+/** Parses YAML, with merge keys (`<<`). Integers that a number cannot represent exactly become strings, as in JSON. */
 const parseYaml = (text: string): unknown =>
-  parse(text, withNumbers, { intAsBigInt: true }) as unknown;
+  parse(text, withNumbers, { intAsBigInt: true, merge: true }) as unknown;
 
 function withNumbers(_key: unknown, value: unknown): unknown {
   if (typeof value !== 'bigint') return value;

@@ -1,7 +1,7 @@
 /** Converts conversations and preferences to rows of one kind, and writes the rows. */
 import { existsSync } from 'node:fs';
-import { ConfigError, type ChatMessage } from '@trinity-rft/core';
-import { assertionsOf } from '@trinity-rft/workflow/reward';
+import { ConfigError, RewardError, type ChatMessage } from '@trinity-rft/core';
+import { assertionsOf, fromScorer } from '@trinity-rft/workflow/reward';
 import { createRowWriter, type RowWriter } from '../files/write-rows.js';
 import { orFault } from '../record/fault.js';
 import {
@@ -152,21 +152,28 @@ const assertionTypes = (assertions: unknown): readonly string[] =>
 
 const isAssertion = (value: unknown): boolean => isJson(value) && typeof value['type'] === 'string';
 
-/** Returns the assertions that the reward does not check, and whether there are only such. */
+/** Returns the assertions that the reward does not check, and why the task as a whole fails. */
 function uncheckedIn(row: Json): readonly Fault[] {
-  const { assert } = row;
+  const { assert, question } = row;
   if (!Array.isArray(assert) || !assert.every(isAssertion)) return [];
   const { checked, unchecked } = assertionsOf(row);
-  const { question } = row;
+  const failure = failureOf(checked);
   return [
     ...unchecked.map(({ assertion, problem: detail }) => ({ reason: assertion.type, detail })),
-    ...(checked.length === 0
-      ? [
-          {
-            reason: 'the task fails: none of its assertions is checked',
-            detail: JSON.stringify(question),
-          },
-        ]
-      : []),
+    ...(failure === undefined
+      ? []
+      : [{ reason: `the task fails: ${failure}`, detail: JSON.stringify(question) }]),
   ];
+}
+
+/** Returns why the reward cannot score a task with these assertions; undefined if it can. */
+function failureOf(checked: ReturnType<typeof assertionsOf>['checked']): string | undefined {
+  if (checked.length === 0) return 'none of its assertions is checked';
+  try {
+    fromScorer(checked);
+    return undefined;
+  } catch (error) {
+    if (!RewardError.is(error)) throw error;
+    return 'a weight or threshold is invalid, or all weights are 0';
+  }
 }

@@ -88,6 +88,17 @@ describe('promptfoo', () => {
     );
   });
 
+  it('names an unread key of a test and of the default test once, whatever the prompts', () => {
+    const vars = { language: 'en', word: 'a' };
+    const given = { prompts: ['{{word}}', '{{language}}'], defaultTest: { asserts: [] } };
+    const items = read({ vars, expected: 'a' }, given);
+    expect(items.flatMap((item) => ('reason' in item ? [item.detail] : []))).toEqual([
+      'asserts',
+      'expected',
+    ]);
+    expect(items).toHaveLength(4);
+  });
+
   it('puts the texts of the options around the prompt', () => {
     const test = { vars: { language: 'en', word: 'a' }, options: { suffix: ' {{word}}!' } };
     const defaultTest = { options: { prefix: 'Hi. ', suffix: '?' } };

@@ -1,7 +1,7 @@
 /** Source of promptfoo configurations. Each combination of a prompt and a test becomes a task. */
 import { fillTemplate, type TemplatePlace } from '@trinity-rft/core/support';
 import { asList, fault, orFault } from '../record/fault.js';
-import { isJson, type Conversation, type Finished, type Json } from '../record/item.js';
+import { isJson, type Conversation, type Fault, type Finished, type Json } from '../record/item.js';
 import { has, readPrompt, type Source } from './source.js';
 
 export const promptfoo: Source = {
@@ -14,15 +14,24 @@ export const promptfoo: Source = {
     if (typeof defaultTest === 'string') throw elsewhere('the default test is', defaultTest);
     const base = isJson(defaultTest) ? defaultTest : {};
     const assertions = objectAt(record, 'assertionTemplates');
+    const unread = [base, ...tests].flatMap(unreadIn);
+    const hasAsserts = [base, ...tests].some(
+      (test: unknown) => isJson(test) && Array.isArray(test['assert']) && test['assert'].length > 0,
+    );
     const templates = (Array.isArray(prompts) ? prompts : [prompts]) as readonly unknown[];
     const tasks = templates.flatMap((prompt) =>
       tests.flatMap((test: unknown) =>
-        asList(orFault(() => tasksOf(prompt, test, base, assertions))),
+        asList(orFault(() => tasksOf(prompt, test, base, assertions))).map((task) =>
+          // An empty list shows in the report that the reward cannot score the task.
+          hasAsserts && 'fields' in task
+            ? { ...task, fields: { assert: [], ...task.fields } }
+            : task,
+        ),
       ),
     );
-    if (has(record, 'scenarios')) return [scenarios, ...tasks];
+    if (has(record, 'scenarios')) return [scenarios, ...unread, ...tasks];
     if (tests.length === 0) throw fault('there are no tests');
-    return tasks;
+    return [...unread, ...tasks];
   },
 };
 
@@ -43,7 +52,6 @@ function tasksOf(
   assertions: Json,
 ): readonly Finished[] {
   if (!isJson(test)) throw fault('a test is not an object', test);
-  const unread = Object.keys(test).filter((key) => !testKeys.has(key));
   const vars = { ...objectAt(base, 'vars'), ...objectAt(test, 'vars') };
   const options = { ...objectAt(base, 'options'), ...objectAt(test, 'options') };
   const around = (key: string) => textOf(options[key] ?? '', `the ${key} of a prompt`);
@@ -52,14 +60,17 @@ function tasksOf(
     assertionOf(each, assertions),
   );
   const all = options['disableVarExpansion'] === true ? [vars] : combinationsOf(vars);
-  return [
-    ...unread.map((key) => ({
-      reason: 'a test has a key that promptfoo does not read',
-      detail: key,
-    })),
-    ...all.map((each) => orFault(() => taskOf(template, each, asserts))),
-  ];
+  return all.map((each) => orFault(() => taskOf(template, each, asserts)));
 }
+
+/** Returns a fault for each key of a test, or of the default test, that promptfoo does not read. */
+const unreadIn = (test: unknown): readonly Fault[] =>
+  Object.keys(isJson(test) ? test : {})
+    .filter((key) => !testKeys.has(key))
+    .map((detail) => ({
+      reason: 'a test has a key that promptfoo does not read (the test is imported without it)',
+      detail,
+    }));
 
 /** @see https://www.promptfoo.dev/docs/configuration/reference/#test-case */
 const testKeys: ReadonlySet<string> = new Set([
