@@ -14,10 +14,10 @@ it.each(['gguf', 'hf'] as const)('prints why a model of %s cannot be loaded', as
   await writeFile(path.join(local, 'package.json'), '{"exports":"./index.mjs"}');
   await writeFile(
     path.join(local, 'index.mjs'),
-    'export const loadModel = async () => { throw new Error("It is not installed."); };',
+    'export const loadModel = async () => { throw new Error("Cannot read it.", { cause: new Error("EACCES") }); };',
   );
   const settings = { file: 'model.gguf', name: 'm', dtype: 'F32', chat: {} };
   await writeFile(path.join(folder, 'chat.mjs'), chatProgram(format, settings));
   const run = promisify(execFile)(process.execPath, ['chat.mjs'], { cwd: folder });
-  await expect(run).rejects.toMatchObject({ code: 2, stderr: 'It is not installed.\n' });
+  await expect(run).rejects.toMatchObject({ code: 2, stderr: 'Cannot read it.\nCause: EACCES\n' });
 });

@@ -48,8 +48,9 @@ import { fileURLToPath } from 'node:url';
 import { loadModel } from '@trinity-rft/local';
 
 const location = fileURLToPath(new URL(${quoted(model)}, import.meta.url));
-const model = await loadModel(location).catch(({ message }) => {
+const model = await loadModel(location).catch(({ message, cause }) => {
   console.error(message);
+  if (cause) console.error('Cause:', cause.message ?? cause);
   process.exit(2);
 });
 const question = process.argv[2] ?? 'Hello';
