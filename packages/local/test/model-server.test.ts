@@ -88,6 +88,30 @@ describe('a server of models', () => {
     );
   });
 
+  it('writes errors of paths under /v1/messages in the format of Anthropic', async () => {
+    const { server } = await serve({ models: { plain: practice }, keep: 1 });
+    const answer = async (method: string, place: string, key = apiKey, body?: string) => {
+      const headers = { 'x-api-key': key };
+      const response = await fetch(server.url + place, { method, headers, body });
+      return [response.status, await response.json()];
+    };
+    const errorOf = (type: string) =>
+      expect.objectContaining({ type: 'error', error: expect.objectContaining({ type }) });
+    expect(await answer('GET', '/v1/messages')).toEqual([405, errorOf('invalid_request_error')]);
+    expect(await answer('POST', '/v1/messages/none', apiKey, '{}')).toEqual([
+      404,
+      errorOf('not_found_error'),
+    ]);
+    expect(await answer('POST', '/v1/messages', apiKey, '{}')).toEqual([
+      400,
+      errorOf('invalid_request_error'),
+    ]);
+    expect(await answer('POST', '/v1/messages', 'wrong-key-wrong-key')).toEqual([
+      401,
+      errorOf('authentication_error'),
+    ]);
+  });
+
   it('answers by the name of a model, and names the others', async () => {
     const { client, get } = await serve();
     const answers = await Promise.all(

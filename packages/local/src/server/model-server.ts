@@ -18,6 +18,7 @@ import {
   withoutCause,
 } from '@trinity-rft/http-server';
 import { assertServed } from '@trinity-rft/model';
+import { errorResponseTo } from '@trinity-rft/model/internal';
 import { recordCall, type CallRecord } from './call-record.js';
 import { createMetrics, type Answered } from './metrics.js';
 import { openServedModels, type ServedModels, type ServedModelsOptions } from './served-models.js';
@@ -106,10 +107,11 @@ export async function openModelServer(options: ModelServerOptions): Promise<Mode
         );
       if (pathname === '/metrics')
         return new Response(metrics.text(), { headers: { 'content-type': prometheusType } });
-      if (isClosing) return errorResponse(stopping());
+      if (isClosing) return errorResponseTo(request, stopping());
       return (await options.answerFirst?.(request, models)) ?? (await answer(request, pathname));
     } catch (error) {
-      return errorResponse(
+      return errorResponseTo(
+        request,
         withoutCause(error, (fault) =>
           options.onEvent(`${request.method} ${pathname} failed: ${describeError(fault)}`),
         ),
