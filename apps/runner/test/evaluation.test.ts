@@ -184,7 +184,7 @@ it('compares with a run, a checkpoint and a model folder, evaluated with the sam
   expect(itself.stdout).toMatch(
     /Against .*global_step_2\n\n {2}fresh: reward ([\d.]+) → \1, 0 \(.*\), 0 better \/ 0 worse \/ 20 same/,
   );
-  expect(itself.stdout).toMatch(/global_step_2: fresh [\d.]+\n/);
+  expect(itself.stdout).toMatch(/^global_step_2: fresh [\d.]+\n/m);
   expect((await against(job)).stdout).toMatch(/Against .*evaluated\. Step 6, the .* evaluated/);
   const [{ checkpoints } = { checkpoints: [] }] = (
     JSON.parse(readFileSync(file, 'utf8')) as Evaluation

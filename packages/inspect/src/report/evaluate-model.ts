@@ -21,7 +21,7 @@ export async function evaluateModel(
 ): Promise<Evaluation> {
   const directory = await mkdtemp(path.join(tmpdir(), 'trinity-eval-'));
   try {
-    const other = { model, label: path.relative('.', model), directory };
+    const other = { model, label: path.basename(path.resolve(model)), directory };
     return await evaluateRun({ ...options, checkpoints: ['base'], other });
   } finally {
     await rm(directory, { recursive: true, force: true });
