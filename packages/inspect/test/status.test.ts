@@ -253,6 +253,19 @@ describe('status', () => {
     },
   );
 
+  it.each([
+    ['both', /Continue it with "trinity run".* The last one recorded no end, so it was killed/],
+    ['train', /Continue it with "trinity run".* The last one recorded no end, so it was killed/],
+    ['serve', /Continue it with "trinity run".* The last one recorded no end, so it was killed/],
+    ['bench', /Start it with "trinity run".* what happened in it\.$/],
+  ])('says that a run of mode %s without an end or a status was killed', async (mode, says) => {
+    const settings = { jobDirectory: folder, stages: [{ mode }] };
+    writeFileSync(path.join(folder, 'settings.json'), JSON.stringify(settings));
+    const unlock = await lockRun(folder);
+    await unlock();
+    await expect(openStatus(folder)).rejects.toThrow(says);
+  });
+
   it('of a folder that is not there is an error', async () => {
     await expect(openStatus(path.join(folder, 'other'))).rejects.toThrow(/There is no .*other/);
   });
@@ -276,5 +289,7 @@ describe('the status of a run that no process makes', () => {
     if (end.how === 'failed') await writeFailure(ended, new EngineError('no memory'));
     await writeEnd(ended, end);
     await expect(openStatus(ended)).rejects.toThrow(says);
+    const verb = end.how === 'finished' ? 'Start' : 'Continue';
+    await expect(openStatus(ended)).rejects.toThrow(`${verb} it with "trinity run"`);
   });
 });

@@ -36,16 +36,23 @@ async function notRunning(
   const ended = await readEnd(jobDirectory);
   const failure = await readFailure(jobDirectory);
   const cause = failure === undefined ? '.' : `: ${failure}`;
-  // A process removes the recorded end when it starts, and `status.json` when it ends.
-  const killed =
+  const { mode } = await stageOrLatest(jobDirectory);
+  // A training run removes the recorded end when it starts, and `status.json`, if it writes one,
+  // when it ends. A server without training and an evaluation record no end.
+  const [hasLock] = found;
+  const isKilled =
     ended === undefined &&
-    beat &&
-    `, process ${beat.pid}, ${describeEnd({ how: 'killed', trainStep: beat.progress.trainStep, at: beat.at })}.`;
-  const last = killed || (ended && ` ${describeEnd(ended)}${cause}`);
-  const end = last === undefined ? '' : ` The last one${last}`;
-  const verb = killed || ended?.how === 'interrupted' ? 'Continue' : 'Start';
+    (beat !== undefined || (hasLock && ['both', 'train', 'serve'].includes(String(mode))));
+  const last = ended
+    ? ` The last one ${describeEnd(ended)}${cause}`
+    : beat
+      ? ` The last one, process ${beat.pid}, ${describeEnd({ how: 'killed', trainStep: beat.progress.trainStep, at: beat.at })}.`
+      : isKilled
+        ? ' The last one recorded no end, so it was killed or crashed.'
+        : '';
+  const verb = isKilled || (ended && ended.how !== 'finished') ? 'Continue' : 'Start';
   return new ConfigError(
-    `No process makes the run in ${jobDirectory}. ${verb} it with "trinity run"; "trinity log" shows what happened in it.${end}`,
+    `No process makes the run in ${jobDirectory}. ${verb} it with "trinity run"; "trinity log" shows what happened in it.${last}`,
     { code: 'RUN_NOT_STARTED' },
   );
 }
