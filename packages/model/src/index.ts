@@ -1,5 +1,6 @@
 export { rolloutContext, type RolloutContext } from './http/rollout-context.js';
 export { assertServed } from './http/endpoint-handler.js';
+export { errorResponseTo } from './protocols/error-response-to.js';
 export type { EndpointLimits } from './http/limits.js';
 export type { Refusals } from './http/refusals.js';
 export type { ScoredRuns, ScoreRun } from './http/rewards.js';

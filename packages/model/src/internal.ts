@@ -1,5 +1,4 @@
 /** Exports for packages of this repository only. This interface is not stable. */
 export { createBodyThread } from './body-thread/thread.js';
 export { createEncoderThread, type EncoderThread } from './encoder-thread/thread.js';
-export { errorResponseTo } from './protocols/error-response-to.js';
 export { readBody, type RequestBody } from './protocols/shared/request/body.js';

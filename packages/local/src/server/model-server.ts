@@ -17,8 +17,7 @@ import {
   whenSent,
   withoutCause,
 } from '@trinity-rft/http-server';
-import { assertServed } from '@trinity-rft/model';
-import { errorResponseTo } from '@trinity-rft/model/internal';
+import { assertServed, errorResponseTo } from '@trinity-rft/model';
 import { recordCall, type CallRecord } from './call-record.js';
 import { createMetrics, type Answered } from './metrics.js';
 import { openServedModels, type ServedModels, type ServedModelsOptions } from './served-models.js';

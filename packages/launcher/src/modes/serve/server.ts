@@ -1,7 +1,12 @@
 /** Opens the server of mode `serve`, serves until the interrupt, and shuts the server down. */
 import { stopping } from '@trinity-rft/http-server';
-import { openEndpointServer, type EndpointServer, type Refusals } from '@trinity-rft/model';
-import { createBodyThread, errorResponseTo, readBody } from '@trinity-rft/model/internal';
+import {
+  errorResponseTo,
+  openEndpointServer,
+  type EndpointServer,
+  type Refusals,
+} from '@trinity-rft/model';
+import { createBodyThread, readBody } from '@trinity-rft/model/internal';
 import { createServe, type Commit, type ServeOptions, type TurnStore } from '../../outer/outer.js';
 import type { StageEngine } from '../../assembly/models/engine.js';
 import {
