@@ -68,6 +68,9 @@ function writeFile(file: string, data: string | Uint8Array): void {
   entriesOf().set(file, content);
 }
 
+const appendFile = (file: string, data: Uint8Array): void =>
+  writeFile(file, Buffer.concat([entriesOf().get(file) ?? Buffer.alloc(0), data]));
+
 function mkdir(folder: string, options?: { readonly recursive?: boolean }): void {
   if (entriesOf().has(folder)) {
     if (options?.recursive) return;
@@ -132,6 +135,7 @@ type Verb = (...args: never[]) => unknown;
 const verbs: Readonly<Record<string, Verb>> = {
   readFile,
   writeFile,
+  appendFile,
   mkdir,
   rm,
   rename,

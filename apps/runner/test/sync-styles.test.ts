@@ -60,7 +60,7 @@ const patient = defineWorkflow({
     const chat = async () => (await model.chat([{ role: 'user', content: '1+1=' }]))[0]!;
     const first = await chat();
     if (Number(task.batchId) % 2 === 1) return first.tokens.length % 3;
-    for (let call = 0; call < 40; call++)
+    for (let call = 0; call < 1000; call++)
       if ((await chat()).policyVersion > first.policyVersion) break;
     return first.tokens.length % 3;
   },

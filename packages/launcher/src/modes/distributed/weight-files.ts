@@ -3,8 +3,7 @@
  * has these files unchanged.
  */
 import { hash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { mkdir, open, readFile, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, open, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { digestFolder, digestOfFile, type CheckpointFile } from '@trinity-rft/core/engine';
 import { tryJson } from '@trinity-rft/core/support';
@@ -49,9 +48,16 @@ export async function storeFile(
   file: string,
   put: (path: string, bytes: Uint8Array) => Promise<void>,
 ): Promise<void> {
-  const parts = createReadStream(path.join(directory, file), { highWaterMark: partBytes });
-  let part = 0;
-  for await (const bytes of parts) await put(pathOfPart(file, part++), bytes as Buffer);
+  const source = path.join(directory, file);
+  const { size } = await stat(source);
+  await using handle = await open(source);
+  for (let part = 0, at = 0; at < size; part++) {
+    const bytes = new Uint8Array(Math.min(partBytes, size - at));
+    const { bytesRead } = await handle.read(bytes);
+    if (bytesRead === 0) return;
+    await put(pathOfPart(file, part), bytes.subarray(0, bytesRead));
+    at += bytesRead;
+  }
 }
 
 /** Writes a stored file to `directory`. The file ends before the first part that is missing. */
@@ -62,11 +68,11 @@ export async function fetchFile(
 ): Promise<void> {
   const target = path.join(directory, file);
   await mkdir(path.dirname(target), { recursive: true });
-  await using handle = await open(target, 'w');
+  await writeFile(target, '');
   for (let part = 0, written = 0; written < sizeBytes; part++) {
     const bytes = await get(pathOfPart(file, part));
     if (bytes === undefined) return;
-    await handle.writeFile(bytes);
+    await appendFile(target, bytes);
     written += bytes.length;
   }
 }
