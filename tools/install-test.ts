@@ -3,7 +3,7 @@
 //
 //   pnpm test:install          as in CI: the oldest Node with npm, all steps; the newest with pnpm
 //   pnpm test:install --all    every template with every Node and package manager
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -87,8 +87,9 @@ const cases = (given.all ? all : quick).filter(
 );
 const work = mkdtempSync(join(tmpdir(), 'trinity-install-'));
 const registry = await openRegistry(packAll(root, work));
-const gate = await openGate(await configuredRegistry(), work);
+const gate = await openGate(await npmSetting('registry'), work);
 let failures = 0;
+await forgetCreate();
 try {
   for (const one of cases) {
     const { template, node, manager, path } = one;
@@ -151,10 +152,21 @@ function scopeAt(url: string): Readonly<Record<string, string>> {
   return { [`npm_config_${setting}`]: url, XDG_CONFIG_HOME: folder };
 }
 
-/** The registry that npm uses on this machine. */
-async function configuredRegistry(): Promise<string> {
+/**
+ * Removes our packages from the folders of npx, which keeps packages whose version has not changed:
+ * those of an earlier run of this test.
+ */
+async function forgetCreate(): Promise<void> {
+  const folder = join(await npmSetting('cache'), '_npx');
+  const kept = existsSync(folder) ? readdirSync(folder) : [];
+  for (const name of kept)
+    if (existsSync(join(folder, name, 'node_modules', '@trinity-rft')))
+      rmSync(join(folder, name), { recursive: true, force: true });
+}
+
+/** Setting of npm on this machine. */
+async function npmSetting(name: string): Promise<string> {
   const { path } = fetchToolchain('24', join(root, 'node_modules/.cache/toolchains'));
-  return (
-    await openTerminal(work, path, {}).run('npm config get registry --loglevel=error')
-  ).trim();
+  const command = `npm config get ${name} --loglevel=error`;
+  return (await openTerminal(work, path, {}).run(command)).trim();
 }
