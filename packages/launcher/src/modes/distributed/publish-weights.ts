@@ -2,7 +2,7 @@
  * The trainer's part of the weight sync. It publishes the files of weights, their digest, and the
  * log-probabilities of a fixed text.
  */
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';
@@ -61,10 +61,10 @@ async function publish(
   const probe = await scoreProbe(engine.trainer, probeTokens(format, maxModelLen));
   const inStore = stage.synchronizer.syncMethod === 'memory';
   if (inStore) {
-    for (const file of [...list.files.map((each) => each.path), listName])
-      await storeFile(filling, file, (part, bytes) =>
-        store.putWeightFile(member, { version, path: part, bytes }),
-      );
+    const put = (file: string, bytes: Uint8Array): Promise<void> =>
+      store.putWeightFile(member, { version, path: file, bytes });
+    for (const file of list.files) await storeFile(filling, file, put);
+    await put(listName, await readFile(path.join(filling, listName)));
     await rm(filling, { recursive: true, force: true });
   } else {
     await replaceFolder(filling, folderOf(stage, version));

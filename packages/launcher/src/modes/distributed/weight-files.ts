@@ -42,17 +42,19 @@ export const partBytes = 64 << 20;
 const pathOfPart = (file: string, part: number): string =>
   part === 0 ? file : `${file}.part_${part}`;
 
+type SizedFile = Pick<CheckpointFile, 'path' | 'sizeBytes'>;
+
 /** Stores the parts of a file in `directory`. */
 export async function storeFile(
   directory: string,
-  file: string,
+  { path: file, sizeBytes }: SizedFile,
   put: (path: string, bytes: Uint8Array) => Promise<void>,
 ): Promise<void> {
   const source = path.join(directory, file);
-  const { size } = await stat(source);
+  if (sizeBytes <= partBytes) return put(file, await readFile(source));
   await using handle = await open(source);
-  for (let part = 0, at = 0; at < size; part++) {
-    const bytes = new Uint8Array(Math.min(partBytes, size - at));
+  for (let part = 0, at = 0; at < sizeBytes; part++) {
+    const bytes = new Uint8Array(Math.min(partBytes, sizeBytes - at));
     const { bytesRead } = await handle.read(bytes);
     if (bytesRead === 0) return;
     await put(pathOfPart(file, part), bytes.subarray(0, bytesRead));
@@ -63,16 +65,15 @@ export async function storeFile(
 /** Writes a stored file to `directory`. The file ends before the first part that is missing. */
 export async function fetchFile(
   directory: string,
-  { path: file, sizeBytes }: Pick<CheckpointFile, 'path' | 'sizeBytes'>,
+  { path: file, sizeBytes }: SizedFile,
   get: (path: string) => Promise<Uint8Array | undefined>,
 ): Promise<void> {
   const target = path.join(directory, file);
   await mkdir(path.dirname(target), { recursive: true });
-  await writeFile(target, '');
-  for (let part = 0, written = 0; written < sizeBytes; part++) {
+  for (let part = 0, written = 0; part === 0 || written < sizeBytes; part++) {
     const bytes = await get(pathOfPart(file, part));
     if (bytes === undefined) return;
-    await appendFile(target, bytes);
+    await (part === 0 ? writeFile : appendFile)(target, bytes);
     written += bytes.length;
   }
 }
