@@ -55,23 +55,22 @@ export const plainWeights = (flat: Float32Array, arrays: DeviceArrays): FrozenWe
  */
 export function digestOfFrozen(weights: FrozenWeights, size: number): Promise<string> {
   const most = mostHashed / Float32Array.BYTES_PER_ELEMENT;
-  const ranges = Array.from({ length: Math.ceil(size / most) }, (_, i) => ({
-    offset: i * most,
-    size: Math.min(most, size - i * most),
-  }));
-  return digestOf(ranges, (range) => weights.part(range));
+  function* parts() {
+    for (let offset = 0; offset < size; offset += most)
+      yield weights.part({ offset, size: Math.min(most, size - offset) });
+  }
+  return digestOf(parts());
 }
 
 /**
- * Returns the SHA-256 of float32 weights, in hexadecimal. `read` returns the weights of one range
- * at a time. The thread does other work in between.
+ * Returns the SHA-256 of float32 weights, in hexadecimal. The thread does other work in between.
+ * @param parts the weights, one part after another
  */
-export async function digestOf<R>(
-  ranges: readonly R[],
-  read: (range: R) => Float32Array | Promise<Float32Array>,
+export async function digestOf(
+  parts: Iterable<Float32Array> | AsyncIterable<Float32Array>,
 ): Promise<string> {
   const hash = createHash('sha256');
-  for (const range of ranges) await addToHash(hash, await read(range));
+  for await (const part of parts) await addToHash(hash, part);
   return hash.digest('hex');
 }
 

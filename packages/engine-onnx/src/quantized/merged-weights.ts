@@ -2,13 +2,12 @@
  * Reads the weights of a model with its adapter merged in, one tensor at a time. Model and adapter
  * may be in two folders.
  */
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 
 import type { Quantization } from '@trinity-rft/core/engine';
 import { lazily } from '@trinity-rft/core/support';
 
-import { addToHash } from '../lora/frozen-weights.js';
+import { digestOf } from '../lora/frozen-weights.js';
 import { mergeGraph } from '../lora/graphs.js';
 import { holdsAdapterOnly, modelBelow } from '../lora/load-model.js';
 import { loadAdapters } from '../lora/peft-folder.js';
@@ -50,13 +49,11 @@ export async function openMergedWeights(path: string): Promise<MergedWeights> {
   const model = await modelBelow(path);
   const specs = new Map(parameterSpecs(config).map((spec) => [spec.name, spec]));
   const below = await openMergedWeights(model);
-  const digest = async (): Promise<string> => {
-    if (quantization) return digestQuantized(model, config, quantization);
-    const hash = createHash('sha256');
-    for (const name of specs.keys())
-      for await (const part of below.readParts(name)) await addToHash(hash, part);
-    return hash.digest('hex');
-  };
+  async function* allParts() {
+    for (const name of specs.keys()) yield* below.readParts(name);
+  }
+  const digest = (): Promise<string> =>
+    quantization ? digestQuantized(model, config, quantization) : digestOf(allParts());
   /** Rounds rows of a parameter as those of the frozen model. Changes `numbers`. */
   const rounded = (name: string, numbers: Float32Array): Float32Array => {
     const spec = specs.get(name);
