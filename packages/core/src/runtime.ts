@@ -23,6 +23,22 @@ export interface Logger {
   error(message: string, fields?: Readonly<Record<string, unknown>>): void;
 }
 
+/**
+ * Returns a function that is true at the first call with a logger and a text, and false afterwards,
+ * so that a logger says a thing once.
+ * @param most maximum number of texts per logger
+ */
+export function firstPerLogger(most = Infinity): (logger: Logger, text: string) => boolean {
+  const seen = new WeakMap<Logger, Set<string>>();
+  return (logger, text) => {
+    const texts = seen.get(logger) ?? new Set();
+    seen.set(logger, texts);
+    if (texts.has(text) || texts.size >= most) return false;
+    texts.add(text);
+    return true;
+  };
+}
+
 export interface Runtime {
   readonly clock: Clock;
   readonly logger: Logger;

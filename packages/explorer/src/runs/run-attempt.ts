@@ -15,7 +15,13 @@ import {
   type TrinityError,
   CancelledError,
 } from '@trinity-rft/core';
-import { causesOf, copyOf, readableThrown, untilAborted } from '@trinity-rft/core/support';
+import {
+  causesOf,
+  copyOf,
+  firstPerLogger,
+  readableThrown,
+  untilAborted,
+} from '@trinity-rft/core/support';
 import { inWorkflowSpan, noteFailure } from '@trinity-rft/monitor/internal';
 import type {
   AgentModel,
@@ -468,7 +474,7 @@ export function reportFailure(
  * code that one logger reports.
  */
 const [mostFrames, mostPlaces] = [3, 100];
-const shownPlaces = new WeakMap<Logger, Set<string>>();
+const isNewPlace = firstPerLogger(mostPlaces);
 const notOwnCode =
   /\(?node:|Promise\.\w+ \(index|[\\/]node_modules[\\/]|[\\/]packages[\\/][\w-]+[\\/](?:src|dist)[\\/]/;
 
@@ -483,11 +489,7 @@ function placeInCode(error: Error, logger: Logger): string {
     .filter((line) => /^\s+at /.test(line) && !notOwnCode.test(line))
     .slice(0, mostFrames);
   const place = frames.map((line) => `\n${line.trim()}`).join('');
-  const shown = shownPlaces.get(logger) ?? new Set<string>();
-  shownPlaces.set(logger, shown);
-  if (place === '' || shown.has(place) || shown.size >= mostPlaces) return '';
-  shown.add(place);
-  return place;
+  return place !== '' && isNewPlace(logger, place) ? place : '';
 }
 
 /** Returns a name such as `1/3/0 of workflow "simple_workflow"`, with batch, task and rollout. */

@@ -2,13 +2,8 @@
  * `math_trainable_ruler_workflow`: RULER in which the trained model is also the judge, and learns
  * to judge.
  */
-import {
-  createExperience,
-  type ChatResponse,
-  type Experience,
-  type Logger,
-  mean,
-} from '@trinity-rft/core';
+import { createExperience, type ChatResponse, type Experience, mean } from '@trinity-rft/core';
+import { firstPerLogger } from '@trinity-rft/core/support';
 import { createRewardFn } from '../../reward/index.js';
 import { z } from 'zod';
 import { otherRewards, readAs } from '../../definition/other-names.js';
@@ -30,7 +25,7 @@ export const trainableRulerArgs = z.strictObject({
 const mathRange = { min: -0.1, max: 1.1 };
 
 /** Names of the reward functions of whose rewards out of range each logger has a warning. */
-const warned = new WeakMap<Logger, Set<string>>();
+const isFirstOf = firstPerLogger();
 
 /**
  * RULER in which the trained model is also the judge. For a random share of the tasks
@@ -81,13 +76,10 @@ export class MathTrainableRulerWorkflow extends SimpleWorkflow {
     const { min, max } = isMath ? mathRange : { min: 0, max: 1 };
     const { logger } = this.runtime;
     const slack = 1e-9;
-    const names = warned.get(logger) ?? new Set();
-    if ((reward < min - slack || reward > max + slack) && !names.has(name)) {
-      warned.set(logger, names.add(name));
+    if ((reward < min - slack || reward > max + slack) && isFirstOf(logger, name))
       logger.warn(
         `The reward function${name === '' ? '' : ` "${name}"`} returned ${reward}; math_trainable_ruler_workflow cuts rewards off to ${min} to ${max} when it compares them with the scores of its judge. To compare all of them, choose a reward function in this range, such as accuracy_reward.`,
       );
-    }
     return Math.min(1, Math.max(0, (reward - min) / (max - min)));
   }
 
