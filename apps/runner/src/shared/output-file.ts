@@ -53,7 +53,7 @@ export async function writeOutput(
   file: string,
   contents: string | Uint8Array,
 ): Promise<void> {
-  await assertOutput(option, file);
+  await assertFileName(option, file);
   try {
     await mkdir(path.dirname(path.resolve(file)), { recursive: true });
     await writeFile(file, contents);
