@@ -43,16 +43,18 @@ async function notRunning(
   const isKilled =
     ended === undefined &&
     (beat !== undefined || (hasLock && ['both', 'train', 'serve'].includes(String(mode))));
-  const last = ended
-    ? ` The last one ${describeEnd(ended)}${cause}`
-    : beat
-      ? ` The last one, process ${beat.pid}, ${describeEnd({ how: 'killed', trainStep: beat.progress.trainStep, at: beat.at })}.`
-      : isKilled
-        ? ' The last one recorded no end, so it was killed or crashed.'
-        : '';
+  const lastOne = (): string => {
+    if (ended) return ` The last one ${describeEnd(ended)}${cause}`;
+    if (beat) {
+      const { pid, progress, at } = beat;
+      const killed = describeEnd({ how: 'killed', trainStep: progress.trainStep, at });
+      return ` The last one, process ${pid}, ${killed}.`;
+    }
+    return isKilled ? ' The last one recorded no end, so it was killed or crashed.' : '';
+  };
   const verb = isKilled || (ended && ended.how !== 'finished') ? 'Continue' : 'Start';
   return new ConfigError(
-    `No process makes the run in ${jobDirectory}. ${verb} it with "trinity run"; "trinity log" shows what happened in it.${last}`,
+    `No process makes the run in ${jobDirectory}. ${verb} it with "trinity run"; "trinity log" shows what happened in it.${lastOne()}`,
     { code: 'RUN_NOT_STARTED' },
   );
 }
@@ -70,16 +72,23 @@ async function noStatus(
   const ended = await readEnd(jobDirectory);
   const log = '"trinity log" shows its steps';
   const only = 'Only runs that explore and train have a status';
-  const last = ended === undefined ? '' : ` The last training run ${describeEnd(ended)}.`;
-  const text =
-    role === 'serve' || (mode === 'serve' && ended === undefined)
-      ? `Process ${pid} serves the run in ${jobDirectory}. ${only}; ${log}, and GET /metrics of the server shows its requests.`
-      : ended !== undefined || mode === 'bench'
-        ? `Process ${pid} evaluates the run in ${jobDirectory}, or is about to end. ${only}; ${log}.${last}`
-        : mode === 'train'
-          ? `Process ${pid} trains the run in ${jobDirectory} on recorded data. ${only}; ${log}.`
-          : `Process ${pid} is starting or ending the run in ${jobDirectory} and has no status at the moment. Try again in some seconds; ${log}.`;
-  return new ConfigError(text, { code: 'RUN_WITHOUT_STATUS' });
+  const processThat = (text: string): ConfigError =>
+    new ConfigError(`Process ${pid} ${text}`, { code: 'RUN_WITHOUT_STATUS' });
+  if (role === 'serve' || (mode === 'serve' && ended === undefined))
+    return processThat(
+      `serves the run in ${jobDirectory}. ${only}; ${log}, and GET /metrics of the server shows its requests.`,
+    );
+  if (ended !== undefined || mode === 'bench') {
+    const last = ended === undefined ? '' : ` The last training run ${describeEnd(ended)}.`;
+    return processThat(
+      `evaluates the run in ${jobDirectory}, or is about to end. ${only}; ${log}.${last}`,
+    );
+  }
+  if (mode === 'train')
+    return processThat(`trains the run in ${jobDirectory} on recorded data. ${only}; ${log}.`);
+  return processThat(
+    `is starting or ending the run in ${jobDirectory} and has no status at the moment. Try again in some seconds; ${log}.`,
+  );
 }
 
 type ProcessBeat = NonNullable<Awaited<ReturnType<typeof readProcessBeat>>>;
