@@ -92,7 +92,7 @@ function recordOf(name: string) {
   };
 }
 
-async function told(name: string): Promise<{ readonly why: string; readonly status: string }> {
+async function statusOf(name: string): Promise<{ readonly why: string; readonly status: string }> {
   const reader = await openStatus(job(name));
   try {
     const status = await reader.look();
@@ -109,7 +109,7 @@ async function told(name: string): Promise<{ readonly why: string; readonly stat
 const untilWhySays = (name: string, says: RegExp): Promise<string> =>
   vi.waitFor(
     async () => {
-      const { why, status } = await told(name);
+      const { why, status } = await statusOf(name);
       expect(why).toMatch(says);
       return status;
     },
@@ -127,7 +127,7 @@ it(
     const { error } = await runHere(workspace, config);
     expect(error).toMatchObject({ code: 'ENVIRONMENT_DOWN' });
     const end = /"wall" has failed for 3 s .*max_wait.*start the run again.*the wall fell down/;
-    await expect(told(name)).rejects.toThrow(end);
+    await expect(statusOf(name)).rejects.toThrow(end);
 
     breakAfter(name, 50);
     const waiting = startTrinity(workspace.root, runArgs(configOf(name)));
@@ -138,7 +138,7 @@ it(
     expect(status).toMatch(/waits for environment "wall", which fails: .*the wall fell down, for /);
     waiting.child.kill('SIGKILL');
     await waiting.ended;
-    await expect(told(name)).rejects.toThrow(
+    await expect(statusOf(name)).rejects.toThrow(
       /Continue it .* was killed or crashed after train step/,
     );
 

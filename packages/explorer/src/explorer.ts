@@ -178,8 +178,8 @@ interface ExploreStep {
 /**
  * Makes the explore steps after `lastStep` until the tasks run out or `maxSteps` is reached.
  * Resolves with the last step. Several steps may be in progress, but they are finished in order.
- * Without streaming, no step starts after a boundary before all earlier steps are finished, because
- * weights may change there, and because later rollouts must not be sampled during an evaluation.
+ * If the style does not stream, a step beyond a boundary starts only when all earlier steps are
+ * finished: weights may change at a boundary, and an evaluation must not overlap later rollouts.
  */
 async function exploreSteps(parts: ExplorerParts, lastStep: number): Promise<number> {
   const { sync, dynamicSampling, settings, runtime, signal } = parts;

@@ -33,8 +33,8 @@ export function createFailureGuard(store: ExperienceStore): FailureGuard {
 
   const stop = async (): Promise<never> => {
     const { steps, runs, firstError } = failed;
-    // `describeError` adds the first failure to the last words of the message.
     if (lastGood) await store.put([], { ...lastGood });
+    // `describeError` appends the first failure, so the message ends with the words that name it.
     throw new WorkflowError(
       `All ${runs} runs of the last ${steps === 1 ? 'explore step' : `${steps} explore steps`} failed. Start the run again, which continues after explore step ${lastGood?.step ?? 0}, when the cause of the first failure is fixed.`,
       { code: 'ALL_RUNS_FAILED', details: { steps, runs }, cause: firstError },

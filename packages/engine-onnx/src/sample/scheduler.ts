@@ -77,8 +77,8 @@ interface Switch {
 type Borrower = Pick<PromiseWithResolvers<SamplingWeights>, 'resolve' | 'reject'>;
 
 /**
- * Maximum number of prompt tokens that one iteration reads, unless a single prompt is longer.
- * Without a limit, many prompts would delay sequences that have already started.
+ * Maximum number of prompt tokens per iteration, unless a single prompt is longer. The limit keeps
+ * new prompts from delaying sequences that are already being generated.
  */
 const prefillTokensPerTurn = 4096;
 

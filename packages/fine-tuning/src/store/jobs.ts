@@ -218,7 +218,7 @@ async function saveEvents(file: string, events: readonly JobEvent[]): Promise<vo
   await rename(`${file}.tmp`, file);
 }
 
-/** A job's record as it is stored. Older versions wrote `told` instead of `notified`. */
+/** Stored record of a job. In records of earlier versions, `notified` has the name `told`. */
 type StoredRecord = Omit<JobRecord, 'notified'> &
   Partial<Readonly<Record<'notified' | 'told', boolean>>>;
 

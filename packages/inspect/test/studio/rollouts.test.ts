@@ -491,7 +491,7 @@ describe('a list', () => {
 });
 
 describe('parts of a text', () => {
-  it('are told by the marks of templates', () => {
+  it('are found by the marks of templates', () => {
     const text =
       '<|im_start|>user\nWhat is 2*21?<|im_end|>\n<|im_start|>assistant\n<think>\nEasy.</think>\n<tool_call>{}</tool_call><|im_end|>\n';
     const parts = textBlocks(text);
@@ -518,7 +518,7 @@ describe('parts of a text', () => {
       '<|user|>What?<|end|><|assistant|><think>Easy.</think><tool_call>{}</tool_call>42<|end|>',
       undefined,
     ],
-  ])('are told by the marks of %s', (_, text, result) => {
+  ])('are found by the marks of %s', (_, text, result) => {
     const parts = textBlocks(text);
     expect(parts.map(({ start, end }) => text.slice(start, end)).join('')).toBe(text);
     const kinds = parts.map(({ kind }) => kind).filter((kind) => kind !== 'mark');

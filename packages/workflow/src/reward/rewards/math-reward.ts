@@ -6,7 +6,7 @@ import { accuracyCoef, formatScoreCoef, signed } from './shared/arguments.js';
 
 /**
  * Computes the reward with the rule `answer` of the math checker, and with {@link hasLooseLayout}.
- * By default, rewards are from -0.1 to 1.1. Source: `math_reward` of Trinity-RFT 0.5.2.
+ * With the default arguments, the reward ranges from -0.1 to 1.1. Source: `math_reward` of Trinity-RFT 0.5.2.
  */
 export const mathReward = rewardKind('math_reward', {
   summary: 'Accuracy of the answer, and a little for the layout around it.',
