@@ -143,6 +143,8 @@ describe('pnpm vectors', () => {
     const { status, stdout, stderr } = spawnSync(process.execPath, command, {
       cwd: root,
       encoding: 'utf8',
+      timeout: 120_000,
+      killSignal: 'SIGKILL',
     });
     return { status, lines: stdout.trim().split('\n'), stderr };
   };

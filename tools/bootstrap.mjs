@@ -73,6 +73,7 @@ async function test() {
     '--tags-filter=!external',
     '--reporter=default',
     '--reporter=json',
+    '--reporter=./tools/stuck-tests.ts',
     `--outputFile.json=${report}`,
   ];
   const tested = await run('Testing', 'pnpm', vitest, env);

@@ -123,6 +123,17 @@ describe('checkStructure', () => {
     ]);
   });
 
+  it('reports blocking calls of tests that never end', () => {
+    const ended = "spawnSync('sh', ['-c', 'a'], { timeout: 1, killSignal: 'SIGKILL' });";
+    write(
+      'packages/core/test/a.test.ts',
+      `${ended}\nexecFileSync('sh', { timeout: 1 });\n${ended}\n`,
+    );
+    expect(checkStructure(root)).toEqual([
+      expect.stringContaining('packages/core/test/a.test.ts: a blocking call without `timeout`'),
+    ]);
+  });
+
   it('reports required keys of schemas that accept every value', () => {
     write(
       'packages/core/src/a.ts',

@@ -1,7 +1,7 @@
 // Checks that every package of the repository has the structure that CONTRIBUTING.md describes. Other
 // tools check the rest: `turbo boundaries` the imports between layers, `knip` the dependencies,
 // `publint` what is published.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { checkFolders } from './check-folders.ts';
 import { checkProse } from './check-prose.ts';
@@ -28,6 +28,7 @@ export function checkStructure(root: string): readonly string[] {
     ...checkProse(root),
     ...packages.flatMap(({ path }) => sharedHooks(root, path)),
     ...packages.flatMap(({ path }) => requiredUnknowns(root, path)),
+    ...endlessChildren(root),
   ];
 }
 
@@ -86,6 +87,29 @@ const requiredUnknowns = (root: string, path: string): readonly string[] =>
         `${relative(root, file).replaceAll('\\', '/')}: ${key} must be present; add .optional()`,
     ),
   );
+
+/**
+ * Finds tests that block until a program ends and do not kill it after a time. Vitest cannot end
+ * such a test, and a program may survive SIGTERM.
+ */
+const endlessChildren = (root: string): readonly string[] =>
+  globSync(['{packages,integrations,apps,examples}/*/{src,test}/**/*.ts', 'tests/**/*.ts'], {
+    cwd: root,
+    exclude: (name) => name === 'node_modules',
+  }).flatMap((file) => {
+    const code = readFileSync(join(root, file), 'utf8');
+    return code
+      .split(/(?<![\w.$])(?:spawnSync|execFileSync|execSync)(?=\()/)
+      .slice(1)
+      .map((rest) => rest.split(/;$/m)[0]!)
+      .filter(
+        (call) => !call.includes("process.execPath, ['-e'") && !/timeout.*'SIGKILL'/s.test(call),
+      )
+      .map(
+        (call) =>
+          `${file.replaceAll('\\', '/')}: a blocking call without \`timeout\` and \`killSignal: 'SIGKILL'\`: ${call.split('\n')[0]}`,
+      );
+  });
 
 function checkPackage(
   root: string,

@@ -54,7 +54,12 @@ test.skipIf(noSwiftShader)('a process that ends during work exits', { timeout: 3
   const { status, signal } = spawnSync(
     process.execPath,
     [...sources, 'tests/webgpu/programs/ended-engine.ts', modelPath],
-    { cwd: fileURLToPath(new URL('../../', import.meta.url)), stdio: 'ignore' },
+    {
+      cwd: fileURLToPath(new URL('../../', import.meta.url)),
+      stdio: 'ignore',
+      timeout: 120_000,
+      killSignal: 'SIGKILL',
+    },
   );
   expect({ status, signal }).toEqual({ status: 3, signal: null });
 });

@@ -85,6 +85,7 @@ describe('forking_reinforce', () => {
         cwd: folder,
         encoding: 'utf8',
         timeout: 220_000,
+        killSignal: 'SIGKILL',
       });
       expect(stderr + stdout.slice(-2000)).toContain('mean reward');
       const [, first, last] = /mean reward ([\d.]+) .* -> ([\d.]+)/.exec(stdout)!;

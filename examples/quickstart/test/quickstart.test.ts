@@ -32,6 +32,7 @@ describe('the quickstart', () => {
           cwd: folder,
           encoding: 'utf8',
           timeout: 220_000,
+          killSignal: 'SIGKILL',
         });
         expect(stderr + stdout.slice(-2000)).toContain('mean reward');
         const [, first, last] = /mean reward ([\d.]+) .* -> ([\d.]+)/.exec(stdout)!;

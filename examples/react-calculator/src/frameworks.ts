@@ -19,7 +19,8 @@ export const programs: ReadonlySet<string> = new Set(['process', 'python']);
 
 /** True if the programs and packages that the agent needs are on this machine. */
 export const canRun = (framework: string): boolean =>
-  framework !== 'python' || spawnSync('python3', ['--version']).status === 0;
+  framework !== 'python' ||
+  spawnSync('python3', ['--version'], { timeout: 120_000, killSignal: 'SIGKILL' }).status === 0;
 
 export interface FrameworkRun {
   /** One of {@link frameworks}. @default the example's own agent */

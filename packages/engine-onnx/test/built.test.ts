@@ -61,6 +61,7 @@ it(
       encoding: 'utf8',
       env: { PATH: process.env['PATH'] },
       timeout: 120_000,
+      killSignal: 'SIGKILL',
     });
     expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
     const [sampled, scored, values, gradNorm] = JSON.parse(stdout) as [

@@ -85,7 +85,7 @@ it.each(Object.keys(layouts))(
         file,
         path.join(folder, 'out.jsonl'),
       ],
-      { encoding: 'utf8' },
+      { encoding: 'utf8', timeout: 170_000, killSignal: 'SIGKILL' },
     );
     expect(stderr).toBe('');
     const { written, memory } = JSON.parse(stdout) as {

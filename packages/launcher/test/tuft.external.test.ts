@@ -154,7 +154,11 @@ describe('TuFT 0.2.2', { tags: ['external'], timeout: 600_000 }, () => {
         .map(String)
         .find((name) => name.includes('step-2') && name.endsWith('optimizer.pt'));
       const folder = at('server', 'saved', path.dirname(path.dirname(saved ?? '')));
-      const found = execFileSync(python, ['-c', dtypes, folder], { encoding: 'utf8' });
+      const found = execFileSync(python, ['-c', dtypes, folder], {
+        encoding: 'utf8',
+        timeout: 120_000,
+        killSignal: 'SIGKILL',
+      });
       expect(JSON.parse(found)).toEqual([['torch.float32'], ['torch.float32']]);
     }));
 
@@ -184,7 +188,11 @@ describe('TuFT 0.2.2', { tags: ['external'], timeout: 600_000 }, () => {
       at('rows.json'),
       path.join(folder, 'adapter_model.safetensors'),
     ];
-    execFileSync(python, ['-c', torchStep, models.float32, ...files], { stdio: 'pipe' });
+    execFileSync(python, ['-c', torchStep, models.float32, ...files], {
+      stdio: 'pipe',
+      timeout: 120_000,
+      killSignal: 'SIGKILL',
+    });
     const [before, there, here] = [at('fresh'), at('stepped'), at('torch')].map(readAdapter);
     // A fresh AdamW moves what has a gradient by its learning rate.
     expect(apart(before!, here!)).toBeGreaterThan(0.9e-5);

@@ -46,6 +46,7 @@ it('opens a store from its build, and ends by itself', { timeout: 240_000 }, asy
     encoding: 'utf8',
     env,
     timeout: 120_000,
+    killSignal: 'SIGKILL',
   });
   const counts = { total: 0, open: 0, ready: 0, committed: 0 };
   expect([status, JSON.parse(stdout)]).toEqual([0, [1, counts, ['BufferError', 'SERVE_LOCKED']]]);

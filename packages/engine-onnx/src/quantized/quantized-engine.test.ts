@@ -434,7 +434,10 @@ describe('options that do not fit', () => {
 });
 
 test('removes the weights of processes that were killed while they loaded a model', async () => {
-  const { pid } = spawnSync(process.execPath, ['--version']);
+  const { pid } = spawnSync(process.execPath, ['--version'], {
+    timeout: 120_000,
+    killSignal: 'SIGKILL',
+  });
   const at = (id: number, name: string): string => join(tmpdir(), `trinity-weights-${id}-${name}`);
   const [old, sameId, fresh] = [at(pid, 'old'), at(process.pid, 'old'), at(pid, 'new')];
   for (const folder of [old, sameId, fresh]) await mkdir(folder);

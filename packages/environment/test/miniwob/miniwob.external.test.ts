@@ -16,7 +16,11 @@ async function open(context: TestContext, task: string): Promise<Environment> {
   const python = await findPython(['miniwob==1.1.0']);
   if ('missing' in python) return context.skip(python.missing);
   const find = 'import importlib.util as u; print(u.find_spec("miniwob").origin)';
-  const module = execFileSync(python.program, ['-c', find], { encoding: 'utf8' }).trim();
+  const module = execFileSync(python.program, ['-c', find], {
+    encoding: 'utf8',
+    timeout: 120_000,
+    killSignal: 'SIGKILL',
+  }).trim();
   const pages = path.join(path.dirname(module), 'html');
   const environment = await miniwob.open(
     { pages, task, chromium },

@@ -106,7 +106,7 @@ describe('a process that breaks', () => {
 
 const hasPython = ((): boolean => {
   try {
-    execFileSync('python3', ['--version']);
+    execFileSync('python3', ['--version'], { timeout: 120_000, killSignal: 'SIGKILL' });
     return true;
   } catch {
     return false;

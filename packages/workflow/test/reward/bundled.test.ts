@@ -39,6 +39,8 @@ it('names the cause at once', { timeout: 120_000 }, async () => {
   const { stdout, stderr } = spawnSync(process.execPath, ['app.cjs'], {
     cwd: folder,
     encoding: 'utf8',
+    timeout: 120_000,
+    killSignal: 'SIGKILL',
   });
   expect(stdout + stderr).toMatch(/math answers .*bundle of CommonJS.*serverExternalPackages/s);
 });

@@ -50,7 +50,7 @@ async function unpacked(): Promise<string> {
   await mkdir(cache, { recursive: true });
   const draft = await mkdtemp(path.join(cache, 'draft-'));
   const input = brotliDecompressSync(await readFile(archive));
-  execFileSync('tar', ['-x', '-C', draft], { input });
+  execFileSync('tar', ['-x', '-C', draft], { input, timeout: 120_000, killSignal: 'SIGKILL' });
   try {
     await rename(draft, folder);
   } catch (error) {

@@ -113,7 +113,14 @@ function ownerOf(folder: string): Omit<Owner, 'env'> {
 
 function idOf(user: string): { readonly uid: number; readonly gid: number } | undefined {
   const read = (flag: string): number =>
-    Number(execFileSync('id', [flag, user], { encoding: 'utf8', stdio: 'pipe' }));
+    Number(
+      execFileSync('id', [flag, user], {
+        encoding: 'utf8',
+        stdio: 'pipe',
+        timeout: 120_000,
+        killSignal: 'SIGKILL',
+      }),
+    );
   try {
     return { uid: read('-u'), gid: read('-g') };
   } catch {
@@ -139,6 +146,8 @@ function initialise({ bin, folder, data, owner, password }: Cluster): void {
     ...owner,
     cwd: folder,
     stdio: 'ignore',
+    timeout: 120_000,
+    killSignal: 'SIGKILL',
   });
 }
 

@@ -314,7 +314,8 @@ describe('graders that ask a model', () => {
   });
 });
 
-const hasPython = spawnSync('python3', ['--version']).status === 0;
+const hasPython =
+  spawnSync('python3', ['--version'], { timeout: 120_000, killSignal: 'SIGKILL' }).status === 0;
 
 describe.runIf(hasPython)('python', () => {
   const python = (body: string) => ({ type: 'python', name: 'mine', source: body });

@@ -80,7 +80,7 @@ it('reads more files than a process may open at once', () => {
       '--eval',
       code,
     ],
-    { cwd: import.meta.dirname, encoding: 'utf8' },
+    { cwd: import.meta.dirname, encoding: 'utf8', timeout: 120_000, killSignal: 'SIGKILL' },
   );
   expect(stderr).toBe('');
   expect(stdout).toBe('300\n');

@@ -1,0 +1,46 @@
+import type { Reporter, TestModule } from 'vitest/node';
+
+/**
+ * Names the test files that do not end, and ends the run. Vitest has no deadline for imports, nor
+ * for a process that is blocked.
+ */
+export default class StuckTests implements Reporter {
+  readonly #files = new Set<string>();
+  readonly #afterMs: number;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param options `afterMs`: time without news; by default more than any test or hook may take. */
+  constructor({ afterMs = 600_000 }: { readonly afterMs?: number } = {}) {
+    this.#afterMs = afterMs;
+  }
+
+  onTestModuleQueued(file: TestModule): void {
+    this.#files.add(file.relativeModuleId);
+    this.#wait();
+  }
+
+  onTestCaseResult(): void {
+    this.#wait();
+  }
+
+  onTestModuleEnd(file: TestModule): void {
+    this.#files.delete(file.relativeModuleId);
+    this.#wait();
+  }
+
+  onTestRunEnd(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #wait(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#end(), this.#afterMs);
+  }
+
+  #end(): void {
+    const minutes = this.#afterMs / 60_000;
+    console.error(`\nNo test has ended for ${minutes} minutes. These files do not end:`);
+    for (const file of this.#files) console.error(`  ${file}`);
+    process.exit(1);
+  }
+}
