@@ -12,7 +12,7 @@ import { removeFolder, replaceFolder } from '@trinity-rft/core/support';
 import { probeTokens, scoreProbe } from '../../assembly/models/probe.js';
 import { takesAdapters } from '../../assembly/models/samplers.js';
 import type { StageTransport } from '../../assembly/transport.js';
-import { listName, storeFile, writeWeightList } from './weight-files.js';
+import { listName, problemOfWeights, storeFile, writeWeightList } from './weight-files.js';
 
 export interface PublishOptions {
   readonly stage: StageConfig;
@@ -67,7 +67,11 @@ async function publish(
     await put(listName, await readFile(path.join(filling, listName)));
     await rm(filling, { recursive: true, force: true });
   } else {
-    await replaceFolder(filling, folderOf(stage, version));
+    const folder = folderOf(stage, version);
+    const problem = await problemOfWeights(folder, { run: stage.name, version, digest });
+    // A trainer that was started again publishes the same weights. Explorers may be reading them.
+    if (problem === undefined) await rm(filling, { recursive: true, force: true });
+    else await replaceFolder(filling, folder);
   }
   const published: PublishedWeights = {
     version,
