@@ -1,5 +1,5 @@
 /** Lists of JSON and rows of CSV, which are read item by item. */
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
@@ -39,6 +39,27 @@ function pieces(text: string, sizes: readonly number[], findEnd: FindEnd): reado
 }
 
 const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 });
+
+describe('a folder', () => {
+  it('is read with its linked files and folders, each folder once', async () => {
+    const [folder, other] = [temporaryFolder(), temporaryFolder()];
+    const write = (file: string, text: string) => writeFileSync(file, JSON.stringify(row(text)));
+    write(path.join(folder, 'a.jsonl'), 'a');
+    write(path.join(other, 'blob'), 'b');
+    mkdirSync(path.join(other, 'sub'));
+    write(path.join(other, 'sub', 'c.jsonl'), 'c');
+    symlinkSync(path.join(other, 'blob'), path.join(folder, 'b.jsonl'));
+    symlinkSync(path.join(other, 'sub'), path.join(folder, 'linked'), 'dir');
+    symlinkSync(folder, path.join(folder, 'loop'), 'dir');
+    const { rows, report } = await importFrom(folder);
+    expect(rows).toEqual(['a', 'b', 'c'].map(row));
+    expect(report).toMatchObject({ files: 3, duplicates: 0 });
+    symlinkSync(path.join(other, 'gone'), path.join(folder, 'd.txt'));
+    expect((await importFrom(folder)).rows).toHaveLength(3);
+    symlinkSync(path.join(other, 'gone'), path.join(folder, 'd.jsonl'));
+    await expect(importFrom(folder)).rejects.toThrow(/d\.jsonl cannot be read: .*ENOENT/);
+  });
+});
 
 describe('a list of JSON', () => {
   it('is split into its items, wherever chunks end', () => {

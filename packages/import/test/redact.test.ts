@@ -71,6 +71,37 @@ it('keeps arguments of tools JSON, and counts in the report', async () => {
   expect(report.redacted).toEqual({ email: 1, card: 1 });
 });
 
+it('replaces secrets that only their field gives away', async () => {
+  const secrets = { password: 'hunter2secret', api_key: '4f0c2a91bb77', keys: ['a1b2c3'] };
+  const kept = { key: 'Enter', password: '', tokens: 512, user: 'ann' };
+  const args = JSON.stringify({ ...secrets, login: kept });
+  const call = { id: 'a', function: { name: 'f', arguments: args } };
+  const { rows, report } = await importLines(
+    [
+      {
+        messages: [
+          { role: 'user', content: 'Go.' },
+          { role: 'assistant', tool_calls: [call] },
+        ],
+      },
+    ],
+    { redact: true },
+  );
+  const written = JSON.stringify(rows[0]);
+  for (const secret of Object.values(secrets).flat()) expect(written).not.toContain(secret);
+  expect(written).toContain(JSON.stringify(JSON.stringify(kept)).slice(1, -1));
+  expect(report.redacted).toEqual({ key: 3 });
+  expect(redactValue({ api_key: '4f0c2a91bb77' })).toEqual({
+    value: { api_key: '[key]' },
+    counts: { key: 1 },
+  });
+});
+
+it('leaves the schemas of tools as they are', () => {
+  const schema = { properties: { password: { type: 'string' } }, required: ['password'] };
+  expect(redactValue(schema)).toEqual({ value: schema, counts: {} });
+});
+
 const group = fc.oneof(
   fc.integer({ min: 0, max: 99 }).map(String),
   fc.constantFrom('BIC', 'EUR', 'KREDBEBB', 'and', '12/27'),

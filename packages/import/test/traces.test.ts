@@ -77,6 +77,22 @@ it('names the line of the part of a trace that cannot be used', async () => {
     expect(await skippedOf(records)).toEqual(['an answer is empty: 2']);
 });
 
+it('takes the last call that has an answer, and names calls that failed', async () => {
+  const { attributes, ...span } = chat('t', 2, 'Hi', 'a', 'b', 'c');
+  const failedWith = (answer: object) => ({
+    ...span,
+    status: { code: 2 },
+    attributes: { ...attributes, 'gen_ai.output.messages': undefined, ...answer },
+  });
+  const failed = failedWith({ 'error.type': 'timeout' });
+  for (const last of [failed, failedWith({ 'gen_ai.output.messages': '[]' })]) {
+    const { rows, report } = await importLines([chat('t', 1, 'Hi', 'a'), last, agent('t')]);
+    expect(report.skipped).toEqual([]);
+    expect(rows).toMatchObject([{ messages: [{ content: 'Hi' }, { content: 'a' }] }]);
+  }
+  expect(await skippedOf([chat('other', 1, 'Hi', 'a'), failed])).toEqual(['the call failed: 2']);
+});
+
 it('closes no trace of one source for those of another', async () => {
   const folder = temporaryFolder();
   const traces = Array.from({ length: 1001 }, (_, i) => `t${i}`);

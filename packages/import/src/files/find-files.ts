@@ -1,5 +1,5 @@
 /** Finds the files that an import reads. */
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, describeError } from '@trinity-rft/core';
 
@@ -30,24 +30,36 @@ export async function findFiles(
     if (!dataFile.test(place)) throw wrong(`${place} ${otherKind}`);
     return [{ path: place, bytes: found.size }];
   }
-  const names = await readdir(place, { recursive: true, withFileTypes: true });
-  const files = names
-    .filter((entry) => entry.isFile())
-    .map((entry) => path.join(entry.parentPath, entry.name))
-    .filter((file) => dataFile.test(file) && !own.has(path.resolve(file)) && !isHidden(place, file))
-    .toSorted();
+  const files = (await filesIn(place)).filter((file) => !own.has(path.resolve(file.path)));
   if (files.length === 0)
     throw wrong(
       `${place} has no file that ends in .jsonl, .ndjson, .json, .csv or .yaml, or .gz after it.`,
     );
-  return Promise.all(files.map(async (file) => ({ path: file, bytes: (await stat(file)).size })));
+  return files.toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-const isHidden = (place: string, file: string): boolean =>
-  path
-    .relative(place, file)
-    .split(path.sep)
-    .some((part) => part.startsWith('.') || part === 'node_modules');
+/**
+ * Returns the data files in a folder, and in the files and folders to which it links.
+ * @param read real paths of the folders that were read before, which are left out
+ */
+async function filesIn(folder: string, read = new Set<string>()): Promise<readonly DataFile[]> {
+  const real = await realpath(folder);
+  if (read.has(real)) return [];
+  read.add(real);
+  const files: DataFile[] = [];
+  for (const name of (await readdir(folder)).toSorted()) {
+    if (name.startsWith('.') || name === 'node_modules') continue;
+    const file = path.join(folder, name);
+    const isData = dataFile.test(name);
+    const found = await stat(file).catch((cause: unknown) => {
+      if (isData)
+        throw wrong(`${file} cannot be read: ${describeError(cause)}. Restore it, or remove it.`);
+    });
+    if (found?.isDirectory()) files.push(...(await filesIn(file, read)));
+    else if (found?.isFile() && isData) files.push({ path: file, bytes: found.size });
+  }
+  return files;
+}
 
 const otherKind =
   'is a file of an unknown kind; JSON lines (.jsonl, .ndjson), JSON, CSV and YAML, also gzipped (.gz), are read.';

@@ -3,7 +3,7 @@
  * Names and postal addresses are not replaced, so the result may still contain personal data.
  */
 import { isIP } from 'node:net';
-import { redacted, redactText } from '@trinity-rft/core/support';
+import { isSecretName, redacted, redactText } from '@trinity-rft/core/support';
 import { parseJson } from '../messages/parse-json.js';
 import { looksLikeJson } from '../messages/json-text.js';
 
@@ -148,6 +148,13 @@ function replaceShape(
 }
 
 /**
+ * Returns true for the value of a field such as `password` and `api_key`. A word in a field `key` or
+ * `token`, such as `Enter`, is not a secret.
+ */
+const isSecret = (name: string, value: string): boolean =>
+  value !== '' && isSecretName(name) && !(/^(?:key|token)s?$/i.test(name) && !/\d/.test(value));
+
+/**
  * Copies the value with placeholders for the personal data and keys that were found, and counts the
  * replacements of each kind.
  */
@@ -185,12 +192,19 @@ export function redactValue<T>(value: T): { readonly value: T; readonly counts: 
     const clean = text(String(given));
     return clean === String(given) ? given : clean;
   };
-  const visit = (given: unknown): unknown => {
+  /** @param name key of the value, or of the list that contains it */
+  const visit = (given: unknown, name = ''): unknown => {
+    if (typeof given === 'string' && isSecret(name, given)) {
+      count('key');
+      return '[key]';
+    }
     if (typeof given === 'string') return text(given);
     if (typeof given === 'number') return number(given);
     if (typeof given !== 'object' || given === null) return given;
-    if (Array.isArray(given)) return given.map(visit);
-    return Object.fromEntries(Object.entries(given).map(([key, each]) => [text(key), visit(each)]));
+    if (Array.isArray(given)) return given.map((each) => visit(each, name));
+    return Object.fromEntries(
+      Object.entries(given).map(([key, each]) => [text(key), visit(each, key)]),
+    );
   };
   return { value: visit(value) as T, counts };
 }

@@ -17,7 +17,7 @@ export interface Span extends Signal {
   readonly parentId?: string;
   /** End time in nanoseconds. */
   readonly end: bigint;
-  /** Attributes, named by OpenTelemetry's GenAI conventions. */
+  /** Attributes, named by OpenTelemetry's GenAI conventions, and `error.type`. */
   readonly attributes: Json;
 }
 
@@ -77,12 +77,13 @@ function spanOf(span: Json): Span | undefined {
   const { parentSpanContext: parent } = span;
   const parentId = span['parentSpanId'] ?? span['parentId'] ?? (isJson(parent) && parent['spanId']);
   const events = Array.isArray(span['events']) ? span['events'].filter(isJson) : [];
-  const isGenAi = ([name]: readonly [string, unknown]): boolean => name.startsWith('gen_ai.');
+  const isUsed = ([name]: readonly [string, unknown]): boolean =>
+    name.startsWith('gen_ai.') || name === 'error.type';
   return {
     ...context,
     ...(typeof parentId === 'string' && parentId !== '' && { parentId }),
     end: endOf(span),
-    attributes: Object.fromEntries(Object.entries(attributesOf(span)).filter(isGenAi)),
+    attributes: Object.fromEntries(Object.entries(attributesOf(span)).filter(isUsed)),
     scores: events.flatMap(scoresOf),
   };
 }
@@ -123,8 +124,9 @@ function plainValue(value: unknown): unknown {
   const { arrayValue: list, kvlistValue: entries } = value;
   if (isJson(list)) return Array.isArray(list['values']) ? list['values'].map(plainValue) : [];
   if (isJson(entries)) return attributesOf({ attributes: entries['values'] });
-  if ('intValue' in value) return parseJsonExactly(String(value['intValue']));
-  return value['stringValue'] ?? value['doubleValue'] ?? value['boolValue'];
+  const { intValue: int } = value;
+  if (/^-?(?:0|[1-9]\d*)$/.test(String(int))) return parseJsonExactly(String(int));
+  return int ?? value['stringValue'] ?? value['doubleValue'] ?? value['boolValue'];
 }
 
 /**

@@ -1,7 +1,7 @@
 /**
  * Source of OpenTelemetry spans that follow the GenAI conventions. Each `invoke_agent` span becomes
- * one conversation, taken from the message history of its last `chat` span. The conventions are
- * still in development; this source uses the names of versions 1.37 to 1.45.
+ * one conversation, taken from the message history of its last `chat` span that has an answer. The
+ * conventions are still in development; this source uses the names of versions 1.37 to 1.45.
  */
 import type { ChatMessage } from '@trinity-rft/core';
 import { parsed } from '../messages/json-text.js';
@@ -32,7 +32,10 @@ function assemble(signals: readonly Signal[]): readonly Assembled[] {
   const chats = [...spans.values()].filter((span) => calls.has(operationOf(span)));
   const byAgent = Map.groupBy(chats, (span) => agentOf(span, spans));
   return [...byAgent].flatMap(([agent, ofAgent]) => {
-    const last = ofAgent.reduce((a, b) => (isLater(b, a) ? b : a));
+    const answered = ofAgent.filter(hasAnswer);
+    const last = (answered.length > 0 ? answered : ofAgent).reduce((a, b) =>
+      isLater(b, a) ? b : a,
+    );
     const ids = new Set([agent, last.spanId]);
     const scores = signals
       .filter(({ spanId }) => ids.has(spanId))
@@ -41,6 +44,10 @@ function assemble(signals: readonly Signal[]): readonly Assembled[] {
     return items.map((item) => ({ item, part: last }));
   });
 }
+
+/** Returns false if the output messages are missing or an empty list. */
+const hasAnswer = ({ attributes }: Span): boolean =>
+  !['', '[]'].includes(String(attributes['gen_ai.output.messages'] ?? ''));
 
 /**
  * Tolerance for comparing end times, in nanoseconds. SDKs round start times to milliseconds, so
@@ -80,10 +87,10 @@ function agentOf(span: Span, spans: ReadonlyMap<string, Span>): string {
 }
 
 /** Returns one conversation per output message of the call. */
-function conversationsOf(
-  { attributes }: Span,
-  score: Pick<Conversation, 'score'>,
-): readonly Conversation[] {
+function conversationsOf(span: Span, score: Pick<Conversation, 'score'>): readonly Conversation[] {
+  const { attributes } = span;
+  const { 'error.type': error } = attributes;
+  if (isPresent(error) && !hasAnswer(span)) throw fault('the call failed', error);
   const input = attributeOf(attributes, 'gen_ai.input.messages');
   const output = attributeOf(attributes, 'gen_ai.output.messages');
   if (!isPresent(input) || !isPresent(output))

@@ -99,6 +99,41 @@ describe('promptfoo', () => {
     expect(items).toHaveLength(4);
   });
 
+  it.each([{ ofTest: true }, { ofTest: false }])(
+    'refuses tests whose output or variables code would change: %j',
+    ({ ofTest }) => {
+      const word = { vars: { language: 'en', word: 'a' } };
+      const given = (options: object, assert = [equals('a')]) =>
+        ofTest
+          ? read({ ...word, assert, options })
+          : read({ ...word, assert }, { defaultTest: { options } });
+      for (const key of ['transform', 'postprocess'])
+        expect(given({ [key]: 'output.trim()' })).toEqual([
+          {
+            reason: expect.stringContaining('a test transforms the answer before it is checked'),
+            detail: '"output.trim()"',
+          },
+        ]);
+      expect(given({ transformVars: '{}' })).toMatchObject([
+        { reason: expect.stringContaining('a test transforms its variables') },
+      ]);
+      expect(given({ transform: 'output.trim()' }, [])).toMatchObject([{ fields: word }]);
+      expect(given({ transform: null })).toMatchObject([{ truth: 'a' }]);
+    },
+  );
+
+  it('names settings of a test that the reward does not use', () => {
+    const vars = { language: 'en', word: 'a' };
+    const settings = { threshold: 0.5, assertScoringFunction: 'file://s.js' };
+    const reason =
+      'a test has a setting that the reward does not use (the test is imported without it)';
+    expect(read({ vars, ...settings })).toMatchObject([
+      { reason, detail: 'threshold' },
+      { reason, detail: 'assertScoringFunction' },
+      { fields: { vars } },
+    ]);
+  });
+
   it('puts the texts of the options around the prompt', () => {
     const test = { vars: { language: 'en', word: 'a' }, options: { suffix: ' {{word}}!' } };
     const defaultTest = { options: { prefix: 'Hi. ', suffix: '?' } };

@@ -1,7 +1,14 @@
 /** Source of promptfoo configurations. Each combination of a prompt and a test becomes a task. */
 import { fillTemplate, type TemplatePlace } from '@trinity-rft/core/support';
 import { asList, fault, orFault } from '../record/fault.js';
-import { isJson, type Conversation, type Fault, type Finished, type Json } from '../record/item.js';
+import {
+  isJson,
+  isPresent,
+  type Conversation,
+  type Fault,
+  type Finished,
+  type Json,
+} from '../record/item.js';
 import { has, readPrompt, type Source } from './source.js';
 
 export const promptfoo: Source = {
@@ -59,18 +66,37 @@ function tasksOf(
   const asserts = [...assertsOf(base), ...assertsOf(test)].map((each) =>
     assertionOf(each, assertions),
   );
+  const { transform, postprocess = transform, transformVars } = options;
+  if (isPresent(transformVars))
+    throw fault(
+      'a test transforms its variables, which is not done here; write them',
+      transformVars,
+    );
+  if (isPresent(postprocess) && asserts.length > 0)
+    throw fault(
+      'a test transforms the answer before it is checked, which the reward does not do; remove the transform',
+      postprocess,
+    );
   const all = options['disableVarExpansion'] === true ? [vars] : combinationsOf(vars);
   return all.map((each) => orFault(() => taskOf(template, each, asserts)));
 }
 
-/** Returns a fault for each key of a test, or of the default test, that promptfoo does not read. */
+/**
+ * Returns a fault for each key of a test, or of the default test, that promptfoo or the reward does
+ * not read.
+ */
 const unreadIn = (test: unknown): readonly Fault[] =>
-  Object.keys(isJson(test) ? test : {})
-    .filter((key) => !testKeys.has(key))
-    .map((detail) => ({
-      reason: 'a test has a key that promptfoo does not read (the test is imported without it)',
-      detail,
-    }));
+  Object.entries(isJson(test) ? test : {}).flatMap(([detail, value]) => {
+    const isKnown = testKeys.has(detail);
+    if (isKnown && !(unusedKeys.has(detail) && isPresent(value))) return [];
+    const what = isKnown
+      ? 'setting that the reward does not use'
+      : 'key that promptfoo does not read';
+    return [{ reason: `a test has a ${what} (the test is imported without it)`, detail }];
+  });
+
+/** Keys of a test that determine whether its answers pass, besides the assertions. */
+const unusedKeys: ReadonlySet<string> = new Set(['assertScoringFunction', 'threshold']);
 
 /** @see https://www.promptfoo.dev/docs/configuration/reference/#test-case */
 const testKeys: ReadonlySet<string> = new Set([
