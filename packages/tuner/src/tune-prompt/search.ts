@@ -4,7 +4,7 @@
  * rewrites one of its texts based on responses and feedback. If the new candidate does better on
  * these rows, it runs on all selection rows. It is kept unless most of them fail.
  */
-import { mean, type Random, type RawTask, type Runtime } from '@trinity-rft/core';
+import { ConfigError, mean, type Random, type RawTask, type Runtime } from '@trinity-rft/core';
 import { waitingFor } from '@trinity-rft/core/support';
 import { allEnded, endedOrAborted, timedCall } from '../candidates/all-ended.js';
 import { isRowsFailed, type Played, type PlayRows } from './play-rows.js';
@@ -43,9 +43,11 @@ const mostFruitless = 20;
  * Searches for better texts, and returns the index of the best candidate. Saves `state` after each
  * batch of agent runs, after each attempt, and when interrupted, so that no agent run or proposal
  * is repeated. If the remaining budget is too small for an attempt to succeed, it stays unused.
+ * @throws ConfigError if the whole budget is too small for one attempt
  */
 export async function search(state: SearchState, options: SearchOptions): Promise<number> {
   const { selection, maxCalls, folder, runtime } = options;
+  if (state.calls === 0) checkBudget(options);
   try {
     await ensurePlayed(state, state.candidates[0]!, selection, options);
     while (state.fruitless < mostFruitless) {
@@ -67,6 +69,18 @@ export async function search(state: SearchState, options: SearchOptions): Promis
     saveState(folder, state);
   }
   return bestOf(state, selection);
+}
+
+/** @throws ConfigError if `maxCalls` is too small for one attempt */
+function checkBudget({ selection, feedback, batchSize, maxCalls }: SearchOptions): void {
+  const batch = Math.min(batchSize, feedback.length);
+  const ofParent = feedback === selection ? 0 : batch;
+  const least = 2 * selection.length + ofParent + batch;
+  if (maxCalls < least)
+    throw new ConfigError(
+      `PromptTuneConfig: maxCalls is ${maxCalls}; expected at least ${least}, with which one attempt can succeed. Raise it or optimizationLevel, or lower batchSize.`,
+      { code: 'PROMPT_BUDGET' },
+    );
 }
 
 /**
