@@ -439,9 +439,10 @@ describe('tunePrompt', () => {
     [{ config: { batchSize: 150 }, trainDataset: dataset('many', 400) }, 'expected at least 380'],
     [{ evalDataset: { path: path.join(root, 'typo.jsonl') } }, 'typo.jsonl'],
     [{ components: { system: 'Hi.' } }, 'components has "system"'],
-  ])('runs nothing with %j', async ({ config, ...rest }, message) => {
+  ])('runs nothing with %j', async (given: { readonly config?: object }, message) => {
     const workflowFunc = vi.fn(follow);
-    const tuned = tunePrompt({ ...call({ ...config }), ...rest, workflowFunc });
+    const { config } = call(given.config);
+    const tuned = tunePrompt({ ...call(), ...given, config, workflowFunc });
     await expect(tuned).rejects.toThrow(message);
     expect(workflowFunc).not.toHaveBeenCalled();
   });
