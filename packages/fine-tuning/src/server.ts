@@ -125,7 +125,8 @@ async function openLocked(
   };
   const onEnd = (job: JobRecord): void => {
     onEvent(`${job.id}: ${job.status}${job.error ? `. ${job.error.message}` : ''}`);
-    void notify(job);
+    // Without a webhook, nobody waits for the message: a webhook that is added later must not get it.
+    void (webhook ? notify(job) : jobs.change(job.id, { notified: true }));
   };
   const complete: CompleteFn = (name, request, signal) =>
     server.models.use(name, async (model, ended) => {

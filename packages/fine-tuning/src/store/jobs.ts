@@ -55,7 +55,7 @@ export interface JobRecord {
   readonly checkpoint: string | null;
   /** True if a client has deleted the trained model. */
   readonly deleted: boolean;
-  /** True if the webhook has been notified that the job has ended. */
+  /** True if the webhook has been notified that the job has ended, or if there was no webhook then. */
   readonly notified: boolean;
 }
 
