@@ -433,13 +433,13 @@ describe('tunePrompt', () => {
     });
   });
 
-  it.each([
+  it.each<readonly [object & { readonly config?: object }, string]>([
     [{ config: { maxCalls: 13 } }, 'maxCalls is 13; expected at least 14'],
     [{ config: { maxCalls: 5 }, trainDataset: dataset('pair', 2) }, 'expected at least 6'],
     [{ config: { batchSize: 150 }, trainDataset: dataset('many', 400) }, 'expected at least 380'],
     [{ evalDataset: { path: path.join(root, 'typo.jsonl') } }, 'typo.jsonl'],
     [{ components: { system: 'Hi.' } }, 'components has "system"'],
-  ])('runs nothing with %j', async (given: { readonly config?: object }, message) => {
+  ])('runs nothing with %j', async (given, message) => {
     const workflowFunc = vi.fn(follow);
     const { config } = call(given.config);
     const tuned = tunePrompt({ ...call(), ...given, config, workflowFunc });

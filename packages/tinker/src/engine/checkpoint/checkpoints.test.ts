@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { EngineError, silentLogger, systemClock } from '@trinity-rft/core';
@@ -48,7 +48,9 @@ it('a checkpoint of the initial weights can be loaded from a server that forgets
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const [modelPath, directory] = [path.join(root, 'model'), path.join(root, 'checkpoint')];
   mkdirSync(modelPath);
-  writeFileSync(path.join(modelPath, 'config.json'), '{"vocab_size": 16}');
+  writeFileSync(path.join(root, 'blob'), '{"vocab_size": 16}');
+  // Folders of the Hugging Face cache contain links.
+  symlinkSync(path.join(root, 'blob'), path.join(modelPath, 'config.json'));
   const { models, calls } = forgetfulServer();
   const session = { id: 's', nextModel: () => 0, nextSampler: () => 0, close: () => undefined };
   const more = { clock: systemClock, logger: silentLogger, placeMs: 0 };
@@ -59,6 +61,7 @@ it('a checkpoint of the initial weights can be loaded from a server that forgets
   const options = { context, connection, model, trained, modelPath, forgets: true };
   const { save, load } = createCheckpoints(options);
   await save(directory, { optimizer: true });
+  expect(readFileSync(path.join(directory, 'config.json'), 'utf8')).toContain('16');
   await load(directory);
   expect(models).toEqual(['m0', 'm1']);
   // The second model has saved nothing.
