@@ -125,7 +125,7 @@ async function openLocked(
   };
   const onEnd = (job: JobRecord): void => {
     onEvent(`${job.id}: ${job.status}${job.error ? `. ${job.error.message}` : ''}`);
-    // Without a webhook, nobody waits for the message: a webhook that is added later must not get it.
+    // A webhook that is added later gets no messages about jobs that ended without one.
     void (webhook ? notify(job) : jobs.change(job.id, { notified: true }));
   };
   const complete: CompleteFn = (name, request, signal) =>

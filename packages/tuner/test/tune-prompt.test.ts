@@ -433,14 +433,20 @@ describe('tunePrompt', () => {
     });
   });
 
-  it.each<readonly [object & { readonly config?: object }, string]>([
+  interface Wrong {
+    readonly config?: object;
+    readonly trainDataset?: { readonly path: string };
+    readonly evalDataset?: { readonly path: string };
+    readonly components?: Readonly<Record<string, string>>;
+  }
+  it.each<readonly [Wrong, string]>([
     [{ config: { maxCalls: 13 } }, 'maxCalls is 13; expected at least 14'],
     [{ config: { maxCalls: 5 }, trainDataset: dataset('pair', 2) }, 'expected at least 6'],
     [{ config: { batchSize: 150 }, trainDataset: dataset('many', 400) }, 'expected at least 380'],
     [{ evalDataset: { path: path.join(root, 'typo.jsonl') } }, 'typo.jsonl'],
     [{ components: { system: 'Hi.' } }, 'components has "system"'],
   ])('runs nothing with %j', async (given, message) => {
-    const workflowFunc = vi.fn(follow);
+    const workflowFunc = vi.fn<typeof follow>(follow);
     const { config } = call(given.config);
     const tuned = tunePrompt({ ...call(), ...given, config, workflowFunc });
     await expect(tuned).rejects.toThrow(message);

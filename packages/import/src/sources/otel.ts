@@ -46,8 +46,10 @@ function assemble(signals: readonly Signal[]): readonly Assembled[] {
 }
 
 /** Returns false if the output messages are missing or an empty list. */
-const hasAnswer = ({ attributes }: Span): boolean =>
-  !['', '[]'].includes(String(attributes['gen_ai.output.messages'] ?? ''));
+function hasAnswer({ attributes }: Span): boolean {
+  const { 'gen_ai.output.messages': output } = attributes;
+  return isPresent(output) && !/^"?(?:\[\])?"?$/.test(JSON.stringify(output));
+}
 
 /**
  * Tolerance for comparing end times, in nanoseconds. SDKs round start times to milliseconds, so

@@ -17,7 +17,7 @@ export async function copyModelFiles(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true });
   for (const name of await readdir(from)) {
     const file = path.join(from, name);
-    if (!isDescription(name) || !(await stat(file)).isFile()) continue;
+    if (!isDescription(name) || !(await stat(file).catch(() => undefined))?.isFile()) continue;
     await verifyStored(file);
     await copyFile(file, path.join(to, name));
   }
