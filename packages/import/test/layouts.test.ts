@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { csvReader, rowEnd } from '../src/files/csv.js';
 import { scanList } from '../src/files/json-list.js';
 import type { FindEnd } from '../src/files/read-pieces.js';
+import { importRows } from '../src/index.js';
 import { importFrom, reasonsOf, temporaryFolder } from './support.js';
 
 const written = (name: string, content: string | Uint8Array): string => {
@@ -59,6 +60,37 @@ describe('a folder', () => {
     symlinkSync(path.join(other, 'gone'), path.join(folder, 'd.jsonl'));
     await expect(importFrom(folder)).rejects.toThrow(/d\.jsonl cannot be read: .*ENOENT/);
   });
+
+  it('is read without the folders that contain it, and without earlier output', async () => {
+    const above = temporaryFolder();
+    const folder = path.join(above, 'in');
+    const old = path.join(above, 'old');
+    for (const each of [folder, old]) mkdirSync(each);
+    const write = (file: string) => writeFileSync(file, JSON.stringify(row(file)));
+    const [data, output] = [path.join(folder, 'a.jsonl'), path.join(old, 'rows.jsonl')];
+    for (const file of [data, output, path.join(above, 'unnamed.jsonl')]) write(file);
+    const link = (target: string, name: string) =>
+      symlinkSync(path.join(above, target), path.join(folder, name));
+    link('.', 'up');
+    link('old', 'latest');
+    link('old/rows.jsonl', 'latest.jsonl');
+    link('in/a.jsonl', 'b.jsonl');
+    expect(await importRows({ from: folder, output })).toMatchObject({ files: 1, written: 1 });
+    link('gone', 'new.jsonl');
+    const fresh = path.join(folder, 'new.jsonl');
+    const again = await importRows({ from: folder, output: fresh });
+    expect(again).toMatchObject({ files: 2, written: 1 });
+  });
+
+  it.skipIf(process.getuid?.() === 0 || process.platform === 'win32')(
+    'is named if it cannot be read',
+    async () => {
+      const folder = temporaryFolder();
+      const inner = path.join(folder, 'inner');
+      mkdirSync(inner, { mode: 0 });
+      await expect(importFrom(folder)).rejects.toThrow(/inner cannot be read: .*EACCES/);
+    },
+  );
 });
 
 describe('a list of JSON', () => {

@@ -3,7 +3,7 @@
  * Names and postal addresses are not replaced, so the result may still contain personal data.
  */
 import { isIP } from 'node:net';
-import { isSecretName, redacted, redactText } from '@trinity-rft/core/support';
+import { redacted, redactText } from '@trinity-rft/core/support';
 import { parseJson } from '../messages/parse-json.js';
 import { looksLikeJson } from '../messages/json-text.js';
 
@@ -147,12 +147,19 @@ function replaceShape(
   return result + text.slice(begin);
 }
 
+/** Matches names of fields, in lower case and without separators, whose values are secrets. */
+const secretName =
+  /(?:password|passwd|passphrase|secret|credential|(?:api|private|access)key|(?:access|auth|bearer|refresh)token)s?$|^authorization$/;
+
+/** Matches values without a secret, such as `${API_KEY}`, `{{password}}`, `<token>` and `[key]`. */
+const placeholder = /^(?:\$?\{.*\}|<.*>|\[.*\]|)$/s;
+
 /**
- * Returns true for the value of a field such as `password` and `api_key`. A word in a field `key` or
- * `token`, such as `Enter`, is not a secret.
+ * Returns true for the value of a field such as `password` and `api_key`. Names such as `key` and
+ * `token` do not suffice, because those of ordinary data, such as `primary_key`, end in the same way.
  */
 const isSecret = (name: string, value: string): boolean =>
-  value !== '' && isSecretName(name) && !(/^(?:key|token)s?$/i.test(name) && !/\d/.test(value));
+  secretName.test(name.toLowerCase().replaceAll(/[^a-z]/g, '')) && !placeholder.test(value);
 
 /**
  * Copies the value with placeholders for the personal data and keys that were found, and counts the
