@@ -292,7 +292,10 @@ describe('importRows', () => {
     const tests = [
       test([good, { type: 'contians', value: '7' }]),
       test([{ type: 'regex', value: '(' }]),
-      test([good, { ...good, transform: 'output.trim()' }]),
+      test([
+        { ...good, transform: '' },
+        { ...good, transform: 'output.trim()' },
+      ]),
       ...[{}, { assert: null }, { assert: [] }].map((rest, i) => ({ vars: { a: 2 + i }, ...rest })),
       { vars: { a: 5 }, assert: [{ ...good, weight: 0 }] },
       { vars: { a: 6 }, assert: [{ ...good, weight: -1 }] },

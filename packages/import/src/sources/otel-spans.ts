@@ -17,7 +17,9 @@ export interface Span extends Signal {
   readonly parentId?: string;
   /** End time in nanoseconds. */
   readonly end: bigint;
-  /** Attributes, named by OpenTelemetry's GenAI conventions, and `error.type`. */
+  /** Error type or message of a span whose operation failed; undefined for other spans. */
+  readonly failure: unknown;
+  /** Attributes, named by OpenTelemetry's GenAI conventions. */
   readonly attributes: Json;
 }
 
@@ -77,15 +79,22 @@ function spanOf(span: Json): Span | undefined {
   const { parentSpanContext: parent } = span;
   const parentId = span['parentSpanId'] ?? span['parentId'] ?? (isJson(parent) && parent['spanId']);
   const events = Array.isArray(span['events']) ? span['events'].filter(isJson) : [];
-  const isUsed = ([name]: readonly [string, unknown]): boolean =>
-    name.startsWith('gen_ai.') || name === 'error.type';
+  const isGenAi = ([name]: readonly [string, unknown]): boolean => name.startsWith('gen_ai.');
   return {
     ...context,
     ...(typeof parentId === 'string' && parentId !== '' && { parentId }),
     end: endOf(span),
-    attributes: Object.fromEntries(Object.entries(attributesOf(span)).filter(isUsed)),
+    failure: failureOf(span),
+    attributes: Object.fromEntries(Object.entries(attributesOf(span)).filter(isGenAi)),
     scores: events.flatMap(scoresOf),
   };
+}
+
+function failureOf(span: Json): unknown {
+  const { 'error.type': type } = attributesOf(span);
+  const { code, message } = isJson(span['status']) ? span['status'] : {};
+  const isError = code === 2 || code === 'STATUS_CODE_ERROR';
+  return type ?? (isError ? message || 'its status is an error' : undefined);
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
  * Source of OpenTelemetry spans that follow the GenAI conventions. Each `invoke_agent` span becomes
- * one conversation, taken from the message history of its last `chat` span that has an answer. The
+ * one conversation, taken from the message history of its last `chat` span that did not fail. The
  * conventions are still in development; this source uses the names of versions 1.37 to 1.45.
  */
 import type { ChatMessage } from '@trinity-rft/core';
@@ -32,10 +32,8 @@ function assemble(signals: readonly Signal[]): readonly Assembled[] {
   const chats = [...spans.values()].filter((span) => calls.has(operationOf(span)));
   const byAgent = Map.groupBy(chats, (span) => agentOf(span, spans));
   return [...byAgent].flatMap(([agent, ofAgent]) => {
-    const answered = ofAgent.filter(hasAnswer);
-    const last = (answered.length > 0 ? answered : ofAgent).reduce((a, b) =>
-      isLater(b, a) ? b : a,
-    );
+    const ended = ofAgent.filter((span) => !hasFailed(span));
+    const last = (ended.length > 0 ? ended : ofAgent).reduce((a, b) => (isLater(b, a) ? b : a));
     const ids = new Set([agent, last.spanId]);
     const scores = signals
       .filter(({ spanId }) => ids.has(spanId))
@@ -45,10 +43,10 @@ function assemble(signals: readonly Signal[]): readonly Assembled[] {
   });
 }
 
-/** Returns false if the output messages are missing or an empty list. */
-function hasAnswer({ attributes }: Span): boolean {
+/** Returns true for a call that failed before it had an answer. */
+function hasFailed({ failure, attributes }: Span): boolean {
   const { 'gen_ai.output.messages': output } = attributes;
-  return isPresent(output) && !/^"?(?:\[\])?"?$/.test(JSON.stringify(output));
+  return isPresent(failure) && (!isPresent(output) || output === '[]' || output === '');
 }
 
 /**
@@ -90,9 +88,8 @@ function agentOf(span: Span, spans: ReadonlyMap<string, Span>): string {
 
 /** Returns one conversation per output message of the call. */
 function conversationsOf(span: Span, score: Pick<Conversation, 'score'>): readonly Conversation[] {
-  const { attributes } = span;
-  const { 'error.type': error } = attributes;
-  if (isPresent(error) && !hasAnswer(span)) throw fault('the call failed', error);
+  const { attributes, failure } = span;
+  if (hasFailed(span)) throw fault('the call failed', failure);
   const input = attributeOf(attributes, 'gen_ai.input.messages');
   const output = attributeOf(attributes, 'gen_ai.output.messages');
   if (!isPresent(input) || !isPresent(output))

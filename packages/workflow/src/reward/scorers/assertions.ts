@@ -137,7 +137,7 @@ const kindOf = ({ type }: Assertion): string => type.replace(/^not-/, '');
  * when an answer is scored.
  */
 function problemOf(assertion: Assertion): string | undefined {
-  if (assertion.transform !== undefined && assertion.transform !== null)
+  if (assertion.transform)
     return 'has a transform, which is not run. Remove it to check the answer itself.';
   const kind = kindOf(assertion);
   const value = asJson(assertion.value);
