@@ -441,16 +441,25 @@ describe('tunePrompt', () => {
   }
   it.each<readonly [Wrong, string]>([
     [{ config: { maxCalls: 13 } }, 'maxCalls is 13; expected at least 14'],
-    [{ config: { maxCalls: 5 }, trainDataset: dataset('pair', 2) }, 'expected at least 6'],
+    [{ config: { maxCalls: 3 }, trainDataset: dataset('pair', 2) }, 'expected at least 4'],
     [{ config: { batchSize: 150 }, trainDataset: dataset('many', 400) }, 'expected at least 380'],
     [{ evalDataset: { path: path.join(root, 'typo.jsonl') } }, 'typo.jsonl'],
-    [{ components: { system: 'Hi.' } }, 'components has "system"'],
+    [{ components: { system: 'Hi.' } }, 'components.system differs from initSystemPrompt'],
   ])('runs nothing with %j', async (given, message) => {
     const workflowFunc = vi.fn<typeof follow>(follow);
     const { config } = call(given.config);
     const tuned = tunePrompt({ ...call(), ...given, config, workflowFunc });
     await expect(tuned).rejects.toThrow(message);
     expect(workflowFunc).not.toHaveBeenCalled();
+  });
+
+  it('improves two rows with two runs each, and takes the components of its result', async () => {
+    const start = { ...call({ maxCalls: 4 }), trainDataset: dataset('two', 2) };
+    const { components, metrics } = await tunePrompt(start);
+    expect(components).toEqual({ system: 'Answer. greet' });
+    expect(metrics).toMatchObject({ calls: 4, prompts_kept: 1 });
+    const next = { ...start, initSystemPrompt: 'Answer. greet', components };
+    expect((await tunePrompt(next)).prompt).toBe('Answer. greet cite');
   });
 
   it('keeps its result if the comparison fails or is aborted', async () => {
@@ -461,7 +470,9 @@ describe('tunePrompt', () => {
         workflowFunc: (input: PromptInput<Row>) =>
           input.task.question.startsWith('test') ? evaluate() : follow(input),
       });
+    let runs = 0;
     const down = (): never => {
+      runs++;
       throw new Error('no service');
     };
     const warnings: string[] = [];
@@ -470,6 +481,7 @@ describe('tunePrompt', () => {
     expect(tuned.metrics).toMatchObject({ trainset_reward_best: 1 });
     expect(tuned.metrics).not.toHaveProperty('valset_reward');
     expect(warnings.at(-1)).toMatch(/evalDataset.*not compared/);
+    expect(runs).toBe(8);
     const [directory, abort] = [folder(), new AbortController()];
     const aborting = (): never => {
       abort.abort();

@@ -73,9 +73,8 @@ export async function search(state: SearchState, options: SearchOptions): Promis
 
 /** @throws ConfigError if `maxCalls` is too small for one attempt */
 function checkBudget({ selection, feedback, batchSize, maxCalls }: SearchOptions): void {
-  const batch = Math.min(batchSize, feedback.length);
-  const ofParent = feedback === selection ? 0 : batch;
-  const least = 2 * selection.length + ofParent + batch;
+  const batch = feedback === selection ? 0 : Math.min(batchSize, feedback.length);
+  const least = 2 * (selection.length + batch);
   if (maxCalls < least)
     throw new ConfigError(
       `PromptTuneConfig: maxCalls is ${maxCalls}; expected at least ${least}, with which one attempt can succeed. Raise it or optimizationLevel, or lower batchSize.`,
@@ -104,7 +103,8 @@ function runsLeft(
   const missing = (played: Candidate['played'], of: readonly number[]): number =>
     of.filter((row) => played[row]?.reward === undefined).length;
   const own = child?.played ?? {};
-  return missing(candidates[parent]!.played, rows) + missing(own, rows) + missing(own, selection);
+  const ofChild = [...new Set([...rows, ...selection])];
+  return missing(candidates[parent]!.played, rows) + missing(own, ofChild);
 }
 
 /**

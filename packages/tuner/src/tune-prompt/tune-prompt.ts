@@ -47,7 +47,8 @@ export interface PromptTuneConfig {
   readonly optimizationLevel?: 'light' | 'medium' | 'heavy';
   /**
    * Maximum number of times that the agent is run on training rows. It must suffice for one attempt:
-   * for two runs on all selection rows and two on a batch.
+   * for two runs on all selection rows and two on a batch. With fewer than three training rows, a
+   * batch needs no more runs, because its rows are selection rows.
    * @default derived from `optimizationLevel`
    */
   readonly maxCalls?: number;
@@ -81,7 +82,7 @@ export interface TunePromptOptions<Row = RawTask, Response = unknown> {
   readonly initSystemPrompt: string;
   /**
    * Texts to tune in addition to the system prompt, keyed by name, such as `tool:search`. The name
-   * `system` is not allowed.
+   * `system` is that of the system prompt.
    * @default no further texts
    */
   readonly components?: Components;
@@ -152,9 +153,10 @@ export async function tunePrompt<Row = RawTask, Response = unknown>(
   const { logger = silentLogger, clock = systemClock, cwd } = options;
   const { signal = new AbortController().signal } = options;
   const { seed, batchSize, perfectReward, directory: folder } = config;
-  if (options.components && 'system' in options.components)
+  const { system = options.initSystemPrompt } = options.components ?? {};
+  if (system !== options.initSystemPrompt)
     throw new ConfigError(
-      'tunePrompt(): components has "system", which is the name of initSystemPrompt. Leave it out.',
+      'tunePrompt(): components.system differs from initSystemPrompt, which is the same text. Leave it out.',
       { code: 'ARGUMENTS_CONFLICT' },
     );
   const first: Components = { system: options.initSystemPrompt, ...options.components };
@@ -222,9 +224,9 @@ async function compare(
       if (!isRowsFailed(error)) throw error;
       return [];
     });
-  const isSame = JSON.stringify(first) === JSON.stringify(best);
   const before = await play(first);
-  const after = isSame ? before : await play(best);
+  const isDone = before.length === 0 || JSON.stringify(first) === JSON.stringify(best);
+  const after = isDone ? before : await play(best);
   const both = pairedRewards({ played: before }, { played: after }, [...rows.keys()]);
   if (both.length === 0) {
     logger.warn(
