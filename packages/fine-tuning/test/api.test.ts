@@ -569,6 +569,13 @@ describe('a webhook', () => {
     const first = await serve();
     const before = await endOne(first);
     await opened.pop()!.close();
+    const file = path.join(directory, 'jobs', before, 'job.json');
+    const record = JSON.parse(await readFile(file, 'utf8')) as object;
+    expect(record).toMatchObject({ notified: true });
+    // Records of earlier versions may say otherwise.
+    await writeFile(file, JSON.stringify({ ...record, notified: false }));
+    await serve();
+    await opened.pop()!.close();
     const after = await endOne(await serve({ webhook }));
     await expect.poll(() => got.length, { timeout: 10_000 }).toBeGreaterThan(0);
     await opened.pop()!.close();

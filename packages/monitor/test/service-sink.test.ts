@@ -233,6 +233,7 @@ describe('an address', () => {
     ['mlflow', 'MLFLOW_TRACKING_URI', 'file:./mlruns'],
     ['mlflow', 'MLFLOW_TRACKING_URI', './mlruns'],
     ['mlflow', 'MLFLOW_TRACKING_URI', 'sqlite:///mlflow.db'],
+    ['mlflow', 'MLFLOW_TRACKING_URI', 'file:///home/me@corp/mlruns'],
     ['mlflow', 'MLFLOW_TRACKING_URI', 'databricks'],
     ['mlflow', 'MLFLOW_TRACKING_URI', 'localhost:5000'],
     ['wandb', 'WANDB_BASE_URL', 'wandb.example.com'],
@@ -248,6 +249,7 @@ describe('an address', () => {
       ['mlflow', 'postgresql://me:pass-word@host/db'],
       ['wandb', 'https://me:pass-word@host'],
       ['mlflow', 'http://me:pa/pass-word@host'],
+      ['mlflow', 'postgresql://host/db?user=me&password=pass-word'],
     ] as const) {
       const args = { [service === 'wandb' ? 'base_url' : 'uri']: uri };
       expect(() => open(service, { args })).toThrow(/monitor\.monitor_args\.\w+ is \w+:\/\/host/);
@@ -257,10 +259,16 @@ describe('an address', () => {
 
   it('of MLflow may have a user and a password, which other settings replace', async () => {
     const uri = server.url.replace('//', '//me:p%40ss-word@');
+    const password = { MLFLOW_TRACKING_PASSWORD: 'other-word' };
     for (const [env, token] of [
       [{ MLFLOW_TRACKING_URI: uri, MLFLOW_TRACKING_TOKEN: '' }, basic('me:p@ss-word')],
       [{ MLFLOW_TRACKING_URI: uri.replace('%40', '%') }, basic('me:p%ss-word')],
       [{ MLFLOW_TRACKING_URI: uri, MLFLOW_TRACKING_USERNAME: 'you' }, basic('you:')],
+      [
+        { MLFLOW_TRACKING_URI: server.url.replace('//', '//me@'), ...password },
+        basic('me:other-word'),
+      ],
+      [{ MLFLOW_TRACKING_URI: `${server.url} `, MLFLOW_TRACKING_USERNAME: 'you' }, basic('you:')],
     ] as const) {
       const sink = open('mlflow', { args: {}, env });
       await sink.open();

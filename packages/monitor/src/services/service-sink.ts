@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import type { MetricRole, Clock, Logger, MetricSink, Needs } from '@trinity-rft/core';
-import { knowSecret } from '@trinity-rft/core/support';
+import { knowSecret, redactText } from '@trinity-rft/core/support';
 import { mlflowRun } from './mlflow.js';
 import { previewReader } from './preview.js';
 import { createSender, type Sender, type SenderOptions } from './sender.js';
@@ -166,7 +166,7 @@ const runs: Readonly<
     return mlflowRun({
       uri: address?.url,
       username: username ?? address?.username,
-      password: secret(username === undefined ? address?.password : password),
+      password: secret(password ?? (username === undefined ? address?.password : undefined)),
       token: secret(text(env, 'MLFLOW_TRACKING_TOKEN')),
       project,
       name,
@@ -209,11 +209,13 @@ interface Address {
 function addressOf(service: ServiceName, args: Arguments, env: Environment): Address | undefined {
   const [argument, variable] = addressNames[service];
   const given = text(args, argument);
-  const value = given ?? text(env, variable);
+  const value = (given ?? text(env, variable))?.trim();
   if (value === undefined) return undefined;
   const url = URL.parse(value);
   const hasUser = url !== null && url.username + url.password !== '';
-  const shown = value.replace(/^(\w[\w+.-]*:\/\/)?.*@/, '$1');
+  // A password may contain a slash; the path of a file may contain an @.
+  const user = /^((?:\w[\w+.-]*:\/\/)?)(?![\w+.-]*:\/\/|\/).*@/;
+  const shown = redactText(value.replace(user, '$1'));
   if (url === null || !/^https?:$/.test(url.protocol) || (hasUser && service !== 'mlflow'))
     throw new ServiceError(
       `${serviceTitles[service]}: ${given === undefined ? variable : `monitor.monitor_args.${argument}`} is ${shown}; expected an http or https address${hasUser ? ' without a user name' : ''}. Correct it${service === 'mlflow' ? ' (`mlflow server` serves a folder or database)' : ''}, or take ${service} out of monitor.monitor_type.`,
