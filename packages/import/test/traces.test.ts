@@ -86,8 +86,14 @@ it('takes the last call that did not fail, and names calls that failed or lack a
   });
   const failed = lastOf({ 'error.type': 'timeout' });
   const status = { code: 2 };
-  const empty = { 'gen_ai.output.messages': '[]' };
-  for (const last of [failed, lastOf({}, { status }), lastOf(empty, { status })]) {
+  const answer = (output: unknown) => ({ 'gen_ai.output.messages': output });
+  const [empty, none] = [answer('[]'), answer([])];
+  for (const last of [
+    failed,
+    lastOf({}, { status }),
+    lastOf(empty, { status }),
+    lastOf(none, { status }),
+  ]) {
     const { rows, report } = await importLines([chat('t', 1, 'Hi', 'a'), last, agent('t')]);
     expect(report.skipped).toEqual([]);
     expect(rows).toMatchObject([{ messages: [{ content: 'Hi' }, { content: 'a' }] }]);

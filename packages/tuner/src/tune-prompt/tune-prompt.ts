@@ -156,7 +156,7 @@ export async function tunePrompt<Row = RawTask, Response = unknown>(
   const { system = options.initSystemPrompt } = options.components ?? {};
   if (system !== options.initSystemPrompt)
     throw new ConfigError(
-      'tunePrompt(): components.system differs from initSystemPrompt, which is the same text. Leave it out.',
+      'tunePrompt(): components.system differs from initSystemPrompt, but both are the system prompt. Leave it out.',
       { code: 'ARGUMENTS_CONFLICT' },
     );
   const first: Components = { system: options.initSystemPrompt, ...options.components };
