@@ -46,7 +46,7 @@ function assemble(signals: readonly Signal[]): readonly Assembled[] {
 /** Returns true for a call that failed before it had an answer. */
 function hasFailed({ failure, attributes }: Span): boolean {
   const { 'gen_ai.output.messages': output } = attributes;
-  return isPresent(failure) && ['', '[]'].includes(String(output ?? ''));
+  return isPresent(failure) && /^(?:""|"?\[\]"?)$/.test(JSON.stringify(output ?? ''));
 }
 
 /**
