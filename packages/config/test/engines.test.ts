@@ -284,6 +284,19 @@ describe('a model behind an API', () => {
     expect(stageOf(cwd, bench('')).external).toBeUndefined();
   });
 
+  it('is said where two sections name one', () => {
+    const file = bench(chosen).replace(
+      'model_path: ./tiny',
+      'model_path: ./tiny\n  external_model: {enable: true, model_name: small}',
+    );
+    expect(stageOf(cwd, file).external).toMatchObject({ name: 'big' });
+    expect(parse(cwd, file).warnings).toEqual([
+      expect.stringContaining(
+        'model.external_model: ignored. explorer.rollout_model.external_model_config is set.',
+      ),
+    ]);
+  });
+
   const taught = (type: string): string =>
     yaml({ algorithm: `algorithm:\n  algorithm_type: ${type}`, rest: chosen });
 

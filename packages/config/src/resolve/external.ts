@@ -27,6 +27,8 @@ export function deriveExternal(
   checkUse(context, enable, algorithm);
   checkRivals(context, enable);
   const section = context.isSet(...rolloutSection) ? rolloutSection : modelSection;
+  if (section === rolloutSection && context.isSet(...modelSection))
+    context.warn(modelSection, `ignored. ${rolloutSection.join('.')} is set.`);
   const { explorer, model } = context.input;
   const input =
     section === rolloutSection
