@@ -46,6 +46,7 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
     counters,
     tokenizer: options.format.tokenizer,
     instructionRole: options.format.instructionRole,
+    isExternal: options.external !== undefined,
     clientSampling: options.clientSampling ?? 'override',
     constrainedDecoding: options.constrainedDecoding ?? false,
     notices: options.notices ?? new Set(),

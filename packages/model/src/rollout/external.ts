@@ -21,7 +21,10 @@ export interface Answer {
 
 interface Question {
   readonly messages: readonly ChatMessage[];
+  /** Tools that the local prompt contains. */
   readonly tools: readonly ToolDefinition[] | undefined;
+  /** True if the external model may call the tools. */
+  readonly parseTools: boolean;
   readonly enableThinking: boolean | undefined;
   readonly settings: SamplingOptions;
   readonly policyVersion: number;
@@ -37,7 +40,8 @@ export async function askExternal(
   format: ChatFormat,
   question: Question,
 ): Promise<readonly Answer[]> {
-  const { messages, tools, settings, policyVersion, signal } = question;
+  const { messages, parseTools, settings, policyVersion, signal } = question;
+  const tools = (parseTools && question.tools) || undefined;
   if (messages.length === 0)
     throw new ModelError(
       'This model answers conversations only. Send messages, as to chat completions.',
@@ -48,7 +52,9 @@ export async function askExternal(
     ...{ n, temperature, topP, topK, maxTokens, minTokens, stop, topLogprobs, signal },
     tools: tools?.map(({ type, function: definition }) => ({ type, function: definition })),
   });
-  return responses.map((response) => {
+  return responses.map((sent) => {
+    // A service may make calls without being offered a tool.
+    const response = tools ? sent : { ...sent, toolCalls: [] };
     const tokens = tokensOf(format, question, response);
     const logprobs = new Float32Array(tokens.length).fill(Number.NaN);
     const stopReason = response.finishReason === 'length' ? 'length' : 'stop';

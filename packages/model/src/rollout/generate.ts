@@ -225,7 +225,15 @@ async function answersOf(rollout: Rollout, call: AskedCall): Promise<readonly An
   const { signal } = request;
   if (external) {
     const { policyVersion } = sampler;
-    const question = { ...conversation, enableThinking, settings, policyVersion, signal };
+    const { parseTools } = request;
+    const question = {
+      ...conversation,
+      parseTools,
+      enableThinking,
+      settings,
+      policyVersion,
+      signal,
+    };
     return askExternal(external, format, question);
   }
   const callable = (request.parseTools && conversation.tools) || false;

@@ -5,6 +5,7 @@
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import type { OpenAI } from 'openai';
 import type { EndpointPolicy } from '../shared/endpoint-policy.js';
+import type { RouteContext } from '../shared/route.js';
 import {
   flag,
   integer,
@@ -105,7 +106,7 @@ const textFields: ReadonlySet<string> = new Set(['format']);
  * Reads a Responses request.
  * @throws ModelError 400 naming the field that is invalid or not supported
  */
-export function readRequest(body: unknown, policy: EndpointPolicy): ResponsesRequest {
+export function readRequest(body: unknown, policy: RouteContext): ResponsesRequest {
   if (!isObject(body)) throw invalidRequest('body', 'is not a JSON object', 'a Responses request');
   rejectUnsupported(body, unsupported);
   checkFields(body, usedFields, policy);
