@@ -1,5 +1,6 @@
 import { recordingLogger } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
+import { createSessions } from '../src/sessions.js';
 import { served } from './helpers.js';
 
 const messages = (...texts: readonly string[]): object => ({
@@ -47,9 +48,9 @@ describe('sessions', () => {
     for (const name of ['a', 'b', 'a', 'c', 'a', 'b']) await as(name);
     expect(made).toEqual(['name:a', 'name:b', 'name:c', 'name:b']);
     // Each call adds three tokens; the fourth call of a session exceeds the limit of all sessions
-    // together.
+    // together, and evicts the others.
     for (let i = 0; i < 5; i++) await as('z');
-    expect(made.slice(4)).toEqual(['name:z', 'name:z']);
+    expect(made.slice(4)).toEqual(['name:z']);
     const metrics = await serve.handler(new Request('http://server/metrics'));
     expect(await metrics.json()).toMatchObject({
       'rollout/sessions': 1,
@@ -57,6 +58,20 @@ describe('sessions', () => {
     });
     await turns.close();
   });
+});
+
+it('a session that exceeds the limit alone is kept, and shrinks with the calls that its model forgets', () => {
+  const sessions = createSessions(() => async () => Response.json({}), { maxTokens: 2000 });
+  sessions.handler('busy');
+  sessions.grow('busy', 2001);
+  expect(sessions.size).toBe(1);
+  sessions.handler('other');
+  expect(sessions.size).toBe(1);
+  for (let i = 0; i < 3000; i++) {
+    sessions.handler('busy');
+    sessions.grow('busy', 1);
+  }
+  expect(sessions.size).toBe(2);
 });
 
 describe('the end of a server', () => {
