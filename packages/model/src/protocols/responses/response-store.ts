@@ -19,8 +19,8 @@ export interface ResponseStore {
   get(id: string): StoredResponse | undefined;
   item(id: string): Item | undefined;
   /**
-   * Deletes a response. Returns false for an unknown id. Responses that continue the deleted
-   * response keep their link to it.
+   * Deletes a response, with the items that no other stored response has. Returns false for an
+   * unknown id. Responses that continue the deleted response keep their link to it.
    */
   delete(id: string): boolean;
 }
@@ -64,9 +64,22 @@ export function createResponseStore(kept = Infinity): ResponseStore {
     },
     get: (id) => inFirst(generations, ({ responses }) => responses.get(id)),
     item: (id) => inFirst(generations, ({ items }) => items.get(id)),
-    delete: (id) => generations.some(({ responses }) => responses.delete(id)),
+    delete: (id) => {
+      const found = inFirst(generations, ({ responses }) => responses.get(id));
+      if (!found) return false;
+      for (const { responses } of generations) responses.delete(id);
+      const stored = generations.flatMap(({ responses }) => [...responses.values()]);
+      const kept = new Set(stored.flatMap(ownItems));
+      for (const item of ownItems(found).filter((one) => !kept.has(one))) {
+        const itemId = idOf(item) ?? '';
+        for (const { items } of generations) if (items.get(itemId) === item) items.delete(itemId);
+      }
+      return true;
+    },
   };
 }
+
+const ownItems = ({ input, output }: StoredResponse): readonly Item[] => [...input, ...output];
 
 const newGeneration = (): Generation => ({ responses: new Map(), items: new Map() });
 

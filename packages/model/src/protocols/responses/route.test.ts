@@ -74,6 +74,26 @@ describe('stored responses', () => {
     expect(model.metrics()).toMatchObject({ 'model/spliced': 2 });
   });
 
+  it('are deleted with their items, but for those that another stored response has', async () => {
+    const { model } = scripted(Array<string>(4).fill('a<|im_end|>'));
+    const { responses } = model.openaiClient();
+    const question = { type: 'message' as const, id: 'q', role: 'user' as const, content: 'hi' };
+    const first = await responses.create({ ...base, input: [question] as never });
+    const references = [{ id: 'q' }, { id: first.output[0]!.id! }, { role: 'user', content: 'on' }];
+    const ask = (): Promise<{ readonly id: string }> =>
+      responses.create({ ...base, input: references as never });
+    const second = await ask();
+    await responses.delete(first.id);
+    const third = await ask();
+    for (const { id } of [second, third]) await responses.delete(id);
+    await expect(ask()).rejects.toMatchObject({ status: 400, param: 'input[0].id' });
+    const output = references.slice(1);
+    await expect(responses.create({ ...base, input: output as never })).rejects.toMatchObject({
+      status: 400,
+      param: 'input[0].id',
+    });
+  });
+
   it('are kept for keptCalls later calls at least, and forgotten after twice as many', async () => {
     const { model } = scripted(Array<string>(7).fill('a<|im_end|>'), { keptCalls: 3 });
     const { responses } = model.openaiClient();
