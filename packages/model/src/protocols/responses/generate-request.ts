@@ -27,7 +27,8 @@ export function generateRequest(
     topLogprobs,
   } = parsed;
   const parseTools = toolChoice !== 'none';
-  const system = instructions === undefined ? [] : [{ role: 'system', content: instructions }];
+  const system =
+    instructions === undefined ? [] : [{ role: 'system' as const, content: instructions }];
   const messages = withInstructions(
     [...system, ...items.map(({ message }) => message)],
     [
