@@ -26,10 +26,7 @@ export interface CommitOptions {
 }
 
 export interface CommitResult {
-  /**
-   * Number of batches so far, including those of this commit. A commit without calls has none, and
-   * one of many calls several, so that memory is limited.
-   */
+  /** Number of commits so far, including this one. Commits without calls are not counted. */
   readonly step: number;
   /** Number of rewarded choices in this commit. A call may have several of them. */
   readonly calls: number;
@@ -44,8 +41,8 @@ export interface CommitResult {
 export type Commit = () => Promise<CommitResult>;
 
 /**
- * Creates the commit function. A commit puts the rewarded calls into numbered batches. It stores the
- * experiences of a batch and its number in one transaction, and then finishes the batch. If the process ends
+ * Creates the commit function. A commit puts the rewarded calls into a numbered batch, stores the
+ * experiences and this number in one transaction, and then finishes the batch. If the process ends
  * before all of this is done, the next commit compares the number of the batch with the number in
  * the store, and does what is missing. A process writes the metrics of a batch only once. If
  * another process finishes the batch later, it writes them again.
@@ -70,20 +67,15 @@ export function createCommit(options: CommitOptions): Commit {
 async function commit(options: CommitOptions): Promise<CommitResult> {
   const { turns, store } = options;
   const before = await turns.unfinishedBatch();
-  let calls = before?.calls.length ?? 0;
-  let experiences = before ? await storeBatch(before, options) : 0;
-  let step = Math.max(await turns.lastStep(), stepOf(await store.explorerState()));
-  // Calls that are rewarded from now on may wait for the next commit, so that this one ends.
-  let { ready } = await turns.counts();
-  while (ready > 0) {
-    const batch = await turns.startBatch(step + 1);
-    if (!batch) break;
-    ({ step } = batch);
-    calls += batch.calls.length;
-    ready -= batch.calls.length;
-    experiences += await storeBatch(batch, options);
-  }
-  return { step, calls, experiences };
+  const first = before ? await storeBatch(before, options) : undefined;
+  const last = Math.max(await turns.lastStep(), stepOf(await store.explorerState()));
+  const batch = await turns.startBatch(last + 1);
+  const second = batch ? await storeBatch(batch, options) : undefined;
+  return {
+    step: batch?.step ?? last,
+    calls: (before?.calls.length ?? 0) + (batch?.calls.length ?? 0),
+    experiences: (first ?? 0) + (second ?? 0),
+  };
 }
 
 /** Stores the experiences of a batch and finishes the batch. Returns the number of experiences. */

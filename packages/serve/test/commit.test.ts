@@ -83,38 +83,6 @@ describe('a commit', () => {
     await turns.close();
   });
 
-  it('of more than a batch holds has several, with all calls of a task in one', async () => {
-    const turns = await openTurnStore({ path: databasePath(), maxBatchBytes: 1 });
-    const store = listStore();
-    const put = vi.spyOn(store, 'put');
-    for (const [i, taskId] of ['a', 'b', 'a', 'c'].entries()) {
-      await turns.record({ msgId: `m${i}`, session: 's', experiences: [recorded(2)] });
-      await turns.reward({ reward: 1, msgIds: [`m${i}`], taskId, runId: i });
-    }
-    const commit = createCommit({ turns, store, pipeline: asTheyAre, sink });
-    expect(await commit()).toEqual({ step: 3, calls: 4, experiences: 4 });
-    expect(put.mock.calls.map(([batch]) => ids(batch))).toEqual([
-      ['1/a/0/0/0', '1/a/2/0/0'],
-      ['2/b/1/0/0'],
-      ['3/c/3/0/0'],
-    ]);
-    expect(await commit()).toEqual({ step: 3, calls: 0, experiences: 0 });
-    await turns.close();
-  });
-
-  it('ends although calls are rewarded while it is made', async () => {
-    const turns = await openTurnStore({ path: databasePath(), maxBatchBytes: 1 });
-    const store = listStore();
-    await rewarded(turns, 1);
-    const pipeline: typeof asTheyAre = (experiences) => {
-      void rewarded(turns, 1, store.rows.length + 1);
-      return asTheyAre(experiences);
-    };
-    const commit = createCommit({ turns, store, pipeline, sink });
-    expect(await commit()).toMatchObject({ step: 1 });
-    await turns.close();
-  });
-
   it('that is asked for many times at once happens once', async () => {
     const [turns, store] = [await openTurnStore({ path: databasePath() }), listStore()];
     const commit = createCommit({ turns, store, pipeline: asTheyAre, sink });

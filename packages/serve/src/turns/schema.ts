@@ -74,14 +74,7 @@ export function prepareStatements(
       'SELECT id, msg, choice, session, reward, task, run FROM call WHERE msg = ? ORDER BY choice',
     ),
     reward: database.prepare('UPDATE call SET reward = ?, task = ?, run = ? WHERE id = ?'),
-    assign: database.prepare(
-      `UPDATE call SET batch = ?1 WHERE ${ready} AND batch IS NULL AND task IN (
-         SELECT task FROM (
-           SELECT task, sum(sum(length(bytes))) OVER (ORDER BY min(id)) - sum(length(bytes)) AS before
-           FROM call WHERE ${ready} AND batch IS NULL GROUP BY task
-         ) WHERE before < ?2
-       )`,
-    ),
+    assign: database.prepare(`UPDATE call SET batch = ? WHERE ${ready} AND batch IS NULL`),
     unfinished: database.prepare(
       `SELECT batch FROM call WHERE ${ready} AND batch IS NOT NULL LIMIT 1`,
     ),

@@ -27,12 +27,6 @@ export interface TurnStoreOptions {
    * @default 100_000
    */
   readonly maxOpen?: number;
-  /**
-   * Size in bytes of the recorded experiences with which a batch is full. It then gets no further
-   * task, but all calls of the tasks that it has.
-   * @default 64_000_000
-   */
-  readonly maxBatchBytes?: number;
 }
 
 /** A served call whose experiences are encoded, as it is stored. */
@@ -76,11 +70,7 @@ const expireEvery = 256;
  * SIGKILL and a power failure.
  * @throws BufferError if the file is already open, damaged, or belongs to another program
  */
-export function openTurnDatabase({
-  path,
-  maxOpen = 100_000,
-  maxBatchBytes = 64_000_000,
-}: TurnStoreOptions): TurnDatabase {
+export function openTurnDatabase({ path, maxOpen = 100_000 }: TurnStoreOptions): TurnDatabase {
   const { database, tables } = open(path);
   const sql = prepareStatements(database, tables);
   const fact = (name: string): number => Number(sql.fact.get(name)?.['value'] ?? 0);
@@ -112,9 +102,7 @@ export function openTurnDatabase({
     },
     reward: (feedback) => transaction(() => applyFeedback(sql, feedback)),
     startBatch: (step) =>
-      transaction(() => Number(sql.assign.run(step, maxBatchBytes).changes)) === 0
-        ? undefined
-        : batch(step),
+      transaction(() => Number(sql.assign.run(step).changes)) === 0 ? undefined : batch(step),
     unfinishedBatch: () => {
       const step = sql.unfinished.get()?.['batch'];
       return step === undefined ? undefined : batch(Number(step));

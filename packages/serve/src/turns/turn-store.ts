@@ -96,9 +96,8 @@ export interface TurnStore {
    */
   reward(feedback: Feedback): Promise<FeedbackResult>;
   /**
-   * Puts ready calls that are not in a batch yet into the batch with the number `step`, the oldest
-   * tasks first and until the batch is full, and returns the batch. Returns undefined if there are
-   * no such calls.
+   * Puts all ready calls that are not in a batch yet into the batch with the number `step`, and
+   * returns the batch. Returns undefined if there are no such calls.
    */
   startBatch(step: number): Promise<Batch | undefined>;
   /** Returns the batch that was started but not finished, or undefined if there is none. */
