@@ -29,7 +29,10 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
   const { sampler, modelPath } = options;
   const history = createHistory(options.recordHistory ?? true);
   const counters = createCounters();
-  const { generate: sample, countPrompt } = createCalls(options, history, counters);
+  const responses = createResponseStore();
+  const { generate: sample, countPrompt } = createCalls(options, history, counters, () =>
+    responses.forgetEarlier(),
+  );
   const home = activeContext();
   const generate = traced(sample, options, home);
   const handle = createEndpointHandler({
@@ -57,7 +60,7 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
         id,
         experiences: recorded.map((choice) => toExperience(choice, choice.callIndex)),
       }),
-    responses: createResponseStore(options.keptCalls),
+    responses,
   });
   const answer: AnswerHandler = (request, body) =>
     inRequestContext(request.headers, home, () => handle(request, body));

@@ -97,7 +97,7 @@ export function createServe(options: ServeOptions): Serve {
       return new Response(requests.text(metrics), { headers: { 'content-type': prometheusType } });
     },
   };
-  const askModel: Handler = async (request) => {
+  const askModel = async (request: Request, onEnd: (end: () => void) => void) => {
     assertModelRequest(request, Object.keys(routes));
     const body = request.method === 'POST' ? await options.readBody(request) : undefined;
     if (body) modelRequests++;
@@ -105,7 +105,9 @@ export function createServe(options: ServeOptions): Serve {
       sessionOfCall: (msgId) => turns.sessionOf(msgId),
       body: body?.value,
     });
-    return sessions.handler(session)(request, body);
+    const { handler: ask, end } = sessions.begin(session);
+    onEnd(end);
+    return ask(request, body);
   };
 
   const handler: Handler = async (request) => {
@@ -122,16 +124,19 @@ export function createServe(options: ServeOptions): Serve {
     } catch (error) {
       return failed(error);
     }
+    let endCall = (): void => undefined;
     try {
-      const response = await (route ?? askModel)(request);
+      const response = await (route?.(request) ?? askModel(request, (last) => (endCall = last)));
       const ended = (): void => {
         end(response.status);
+        endCall();
         inFlight.finish();
       };
       if (response.headers.get('transfer-encoding') === 'chunked') return whenSent(response, ended);
       ended();
       return response;
     } catch (error) {
+      endCall();
       inFlight.finish();
       return failed(withoutCause(error, onFault));
     }

@@ -1,7 +1,7 @@
 import { recordingLogger } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
 import { createSessions } from '../src/sessions.js';
-import { served } from './helpers.js';
+import { recorded, served } from './helpers.js';
 
 const messages = (...texts: readonly string[]): object => ({
   messages: texts.map((content, i) => ({ role: i % 2 === 0 ? 'user' : 'assistant', content })),
@@ -60,18 +60,66 @@ describe('sessions', () => {
   });
 });
 
-it('a session that exceeds the limit alone is kept, and shrinks with the calls that its model forgets', () => {
-  const sessions = createSessions(() => async () => Response.json({}), { maxTokens: 2000 });
-  sessions.handler('busy');
-  sessions.grow('busy', 2001);
-  expect(sessions.size).toBe(1);
-  sessions.handler('other');
-  expect(sessions.size).toBe(1);
-  for (let i = 0; i < 3000; i++) {
-    sessions.handler('busy');
-    sessions.grow('busy', 1);
-  }
-  expect(sessions.size).toBe(2);
+describe('the table of sessions', () => {
+  const tableOf = (maxTokens: number): ReturnType<typeof createSessions> =>
+    createSessions(() => async () => Response.json({}), { maxTokens });
+  const call = (sessions: ReturnType<typeof createSessions>, name: string, tokens: number) => {
+    const { end } = sessions.begin(name);
+    sessions.grow(name, tokens);
+    end();
+  };
+
+  it('keeps a session with a call in progress, however many tokens it has', () => {
+    const sessions = tableOf(100);
+    call(sessions, 'busy', 101);
+    const { handler, end } = sessions.begin('busy');
+    call(sessions, 'other', 1);
+    expect(sessions.begin('busy').handler).toBe(handler);
+    end();
+    expect(sessions.size).toBe(1);
+  });
+
+  it('counts only tokens that the model of a session still keeps', () => {
+    const sessions = tableOf(8_000_001);
+    for (let i = 0; i < 500; i++) call(sessions, 'busy', 33_000);
+    call(sessions, 'other', 1);
+    expect(sessions.size).toBe(2);
+  });
+});
+
+it.each([
+  ['GET', 'models'],
+  ['GET', 'nope'],
+  ['DELETE', 'responses/r'],
+  ['POST', 'messages/count_tokens'],
+])('a request without a model call makes no session: %s %s', async (method, path) => {
+  let calls = 0;
+  const made: string[] = [];
+  const { serve, turns } = await served({
+    limits: { maxSessions: 1 },
+    createHandler: (session, onCall) => {
+      made.push(session);
+      return async ({ url }) => {
+        if (url.endsWith('/chat/completions'))
+          await onCall({ msgId: `m${calls++}`, experiences: [recorded(2)] });
+        return Response.json({});
+      };
+    },
+  });
+  const ask = (asked: string, init: RequestInit, session: string): Promise<Response> =>
+    serve.handler(
+      new Request(`http://server/v1/${asked}`, {
+        ...init,
+        headers: { 'x-trinity-session': session },
+      }),
+    );
+  await ask('chat/completions', { method: 'POST' }, 'busy');
+  await ask(path, { method }, 'other');
+  await ask('chat/completions', { method: 'POST' }, 'busy');
+  expect(made.filter((name) => name === 'name:busy')).toHaveLength(1);
+  const metrics = await serve.handler(new Request('http://server/metrics'));
+  expect(await metrics.json()).toMatchObject({ 'rollout/sessions': 1 });
+  await turns.close();
 });
 
 describe('the end of a server', () => {

@@ -60,9 +60,9 @@ export interface GenerateOptions {
    */
   readonly reasoning?: 'as-sent' | 'restore';
   /**
-   * Number of latest calls whose turns and stored responses are never dropped. Older ones are
-   * dropped in groups, so that at most 2 × `keptCalls` are stored. Set it for models that never
-   * end.
+   * Number of latest calls whose turns and stored responses are never dropped. A call of more than
+   * 8,000 tokens, prompt included, counts as several. Older calls are dropped in groups, so that at
+   * most 2 × `keptCalls` are stored. Set it for models that never end.
    * @default no limit
    */
   readonly keptCalls?: number;
@@ -159,17 +159,39 @@ interface Rollout {
   readonly counters: Counters;
 }
 
-export function createCalls(options: GenerateOptions, history: History, counters: Counters): Calls {
+/** Tokens of a call that counts once for {@link GenerateOptions.keptCalls}. */
+const tokensOfCall = 8000;
+
+/**
+ * Creates the calls of a rollout.
+ * @param forgetResponses forgets the stored responses of all calls before its previous call
+ */
+export function createCalls(
+  options: GenerateOptions,
+  history: History,
+  counters: Counters,
+  forgetResponses: () => void,
+): Calls {
   const {
     format,
     runtime: { clock },
   } = options;
   const texts = createLongTexts(options);
-  const { reasoning, keptCalls: keptPrompts } = options;
-  const ledger = createLedger(texts.format, { reasoning, keptPrompts });
+  const { reasoning, keptCalls = Infinity } = options;
+  const ledger = createLedger(texts.format, { reasoning });
   const rollout = { options, ledger, texts, history, counters };
   let calls = 0;
+  let callsToKeep = 0;
+  const begin = (): void => {
+    if (callsToKeep >= keptCalls) {
+      ledger.forgetEarlier();
+      forgetResponses();
+      callsToKeep = 0;
+    }
+    callsToKeep++;
+  };
   const countPrompt: CountPrompt = async (request) => {
+    begin();
     const conversation = conversationOf(request);
     const { ids } = await texts.attempt(() => promptFor(rollout, request, conversation));
     return ids.length;
@@ -177,6 +199,7 @@ export function createCalls(options: GenerateOptions, history: History, counters
   const generate: Generate = async (request) => {
     const { signal } = request;
     throwIfAborted(signal);
+    begin();
     const conversation = conversationOf(request);
     const { tools } = conversation;
     // The prompt is awaited only if it is a promise, so that calls without long texts are numbered
@@ -206,6 +229,8 @@ export function createCalls(options: GenerateOptions, history: History, counters
       return { response, sequence, malformedToolCalls: turn.malformedToolCalls };
     });
     const recorded = record(rollout, prompt, choices, { callIndex, time });
+    const tokens = choices.reduce((sum, { response }) => sum + response.tokens.length, 0);
+    callsToKeep += Math.max(0, tokens / tokensOfCall - 1);
     return { callIndex, promptIds: prompt.ids, choices, recorded };
   };
   return { generate, countPrompt };

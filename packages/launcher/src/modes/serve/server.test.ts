@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import type { ServeAddress, StageContext } from '../../context/stage-context.js';
 import { serveUntilInterrupted, type ServerParts } from './server.js';
 
-it('makes no session for a path that the model does not serve', async () => {
+it('asks no model for a POST to a path that is not served', async () => {
   const jobDirectory = await mkdtemp(path.join(tmpdir(), 'trinity-serving-'));
   const stop = new AbortController();
   const opened = Promise.withResolvers<ServeAddress>();

@@ -26,7 +26,7 @@ function handlersOver(
 }
 
 it('forgets the oldest responses of a session that never ends', async () => {
-  const texts = Array<string>(2 * keptCallsPerSession).fill('a<|im_end|>');
+  const texts = Array<string>(2 * keptCallsPerSession + 1).fill('a<|im_end|>');
   const handler = handlersOver(recordingLogger(), texts)('session', async () => {});
   const ask = async (body: object): Promise<string> => {
     const text = JSON.stringify(body);

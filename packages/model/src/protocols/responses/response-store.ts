@@ -23,6 +23,8 @@ export interface ResponseStore {
    * unknown id. Responses that continue the deleted response keep their link to it.
    */
   delete(id: string): boolean;
+  /** Forgets all responses that were added before the previous call of this function. */
+  forgetEarlier(): void;
 }
 
 export interface ResponsesContext extends RouteContext {
@@ -38,17 +40,10 @@ interface Generation {
   readonly items: Map<string, Item>;
 }
 
-/**
- * Creates a store.
- * @param kept number of latest responses that are never dropped. Older ones are dropped in groups,
- * so that at most 2 × `kept` responses are stored
- */
-export function createResponseStore(kept = Infinity): ResponseStore {
+export function createResponseStore(): ResponseStore {
   let generations: readonly Generation[] = [newGeneration()];
-  let added = 0;
   return {
     add: (response) => {
-      if (++added % kept === 0) generations = [...generations.slice(-1), newGeneration()];
       const { responses, items } = generations.at(-1)!;
       responses.set(response.body.id, response);
       // An input item may have an id that another process has created. Ids of this endpoint's
@@ -75,6 +70,9 @@ export function createResponseStore(kept = Infinity): ResponseStore {
         for (const { items } of generations) if (items.get(itemId) === item) items.delete(itemId);
       }
       return true;
+    },
+    forgetEarlier: () => {
+      generations = [...generations.slice(-1), newGeneration()];
     },
   };
 }

@@ -107,6 +107,16 @@ describe('stored responses', () => {
     expect(model.metrics()).toMatchObject({ 'model/spliced': 6 });
   });
 
+  it('are forgotten earlier if they are long: a call counts once for every 8,000 tokens', async () => {
+    const { model } = scripted(Array<string>(4).fill('a<|im_end|>'), { keptCalls: 4 });
+    const { responses } = model.openaiClient();
+    const ids: string[] = [];
+    for (const _ of [1, 2, 3, 4])
+      ids.push((await responses.create({ ...base, input: 'x'.repeat(32_000) })).id);
+    await expect(responses.retrieve(ids[1]!)).rejects.toBeInstanceOf(NotFoundError);
+    expect((await responses.retrieve(ids[2]!)).id).toBe(ids[2]);
+  });
+
   it('are those that were not made with store: false', async () => {
     const { model } = scripted(['<think>hm</think>a<|im_end|>', 'b<|im_end|>']);
     const { responses } = model.openaiClient();
