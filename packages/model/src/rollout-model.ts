@@ -13,6 +13,7 @@ import { createAgentEndpoint, createOpenAIClient } from '@trinity-rft/workflow/i
 import { createEndpointHandler } from './http/endpoint-handler.js';
 import { createResponseStore } from './protocols/responses/response-store.js';
 import { toResponse, type AnswerHandler } from './protocols/shared/answer/answer.js';
+import { logOnce } from './protocols/shared/ignored-settings.js';
 import type { RecordingModel, RolloutClient, RolloutModelOptions } from './recording-model.js';
 import { createCounters } from './rollout/counters.js';
 import { createCalls, type Generate, type Generation } from './rollout/generate.js';
@@ -30,9 +31,11 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
   const history = createHistory(options.recordHistory ?? true);
   const counters = createCounters();
   const responses = createResponseStore();
-  const { generate: sample, countPrompt } = createCalls(options, history, counters, () =>
-    responses.forgetEarlier(),
-  );
+  const log = { notices: options.notices ?? new Set<string>(), runtime: options.runtime };
+  const { generate: sample, countPrompt } = createCalls(options, history, counters, {
+    forgetResponses: () => responses.forgetEarlier(),
+    logOnce: (text) => logOnce(log, text),
+  });
   const home = activeContext();
   const generate = traced(sample, options, home);
   const handle = createEndpointHandler({
@@ -52,7 +55,7 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
     isExternal: options.external !== undefined,
     clientSampling: options.clientSampling ?? 'override',
     constrainedDecoding: options.constrainedDecoding ?? false,
-    notices: options.notices ?? new Set(),
+    notices: log.notices,
     // In these experiences, `eid.step` is the call index. `History.extract` numbers the recorded
     // calls without gaps.
     onAnswer: (id, { recorded }) =>
@@ -79,12 +82,12 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
     get policyVersion() {
       return sampler.policyVersion;
     },
-    chat: async (messages, { tools, signal, ...sampling } = {}) => {
+    chat: async (messages, { tools, toolChoice, signal, ...sampling } = {}) => {
       const { choices } = await generate({
         messages,
         tools,
         sampling,
-        parseTools: true,
+        parseTools: toolChoice !== 'none',
         signal: anySignal(options.signal, signal),
       });
       // Returns copies, because the caller may edit the answer.

@@ -31,7 +31,7 @@ async function tokensOf(
   const [first] = await askExternal(external, chatFormat, {
     messages: [{ role: 'user', content: 'hi' }],
     ...{ tools: undefined, parseTools: true, enableThinking: undefined, signal: undefined },
-    ...{ settings: { maxTokens: 9, seed: 0 }, policyVersion: 0 },
+    ...{ settings: { maxTokens: 9, seed: 0 }, policyVersion: 0, logOnce: () => {} },
   });
   return [...first!.sequence.tokens];
 }
@@ -66,14 +66,19 @@ it.each(['none', 'auto'])(
         return [answer as unknown as ChatResponse];
       },
     };
-    const { model } = scripted([], { external });
+    const logger = recordingLogger();
+    const { model } = scripted([], { external, runtime: { ...testRuntime(), logger } });
     const body = { messages, tools, tool_choice: choice };
+    await model.handler(post('chat/completions', body));
     const response = await model.handler(post('chat/completions', body));
     const { choices } = (await response.json()) as {
       readonly choices: readonly { finish_reason: string; message: { tool_calls?: object[] } }[];
     };
     const may = choice === 'auto';
-    expect(asked.map((options) => options?.tools?.length)).toEqual([may ? 1 : undefined]);
+    const sent = { toolChoice: may ? undefined : 'none', tools: [{}] };
+    expect(asked).toMatchObject([sent, sent]);
+    const lines = logger.messages('info').filter((line) => line.includes('tool_choice'));
+    expect(lines).toHaveLength(may ? 0 : 1);
     expect(choices).toMatchObject([{ finish_reason: may ? 'tool_calls' : 'stop' }]);
     expect(choices[0]?.message.tool_calls?.length).toBe(may ? 1 : undefined);
   },

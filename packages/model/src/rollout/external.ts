@@ -29,6 +29,7 @@ interface Question {
   readonly settings: SamplingOptions;
   readonly policyVersion: number;
   readonly signal: AbortSignal | undefined;
+  readonly logOnce: (text: string) => void;
 }
 
 /**
@@ -40,8 +41,7 @@ export async function askExternal(
   format: ChatFormat,
   question: Question,
 ): Promise<readonly Answer[]> {
-  const { messages, parseTools, settings, policyVersion, signal } = question;
-  const tools = (parseTools && question.tools) || undefined;
+  const { messages, tools, parseTools, settings, policyVersion, signal, logOnce } = question;
   if (messages.length === 0)
     throw new ModelError(
       'This model answers conversations only. Send messages, as to chat completions.',
@@ -51,10 +51,16 @@ export async function askExternal(
   const responses = await external.chat(messages, {
     ...{ n, temperature, topP, topK, maxTokens, minTokens, stop, topLogprobs, signal },
     tools: tools?.map(({ type, function: definition }) => ({ type, function: definition })),
+    toolChoice: parseTools ? undefined : 'none',
   });
   return responses.map((sent) => {
-    // A service may make calls without being offered a tool.
-    const response = tools ? sent : { ...sent, toolCalls: [] };
+    // A service may make calls that the request does not allow.
+    const isAllowed = sent.toolCalls.length === 0 || (parseTools && tools !== undefined);
+    if (!isAllowed)
+      logOnce(
+        'The external model calls tools although tool_choice is none or there are no tools. The agent does not get these calls.',
+      );
+    const response = isAllowed ? sent : { ...sent, toolCalls: [] };
     const tokens = tokensOf(format, question, response);
     const logprobs = new Float32Array(tokens.length).fill(Number.NaN);
     const stopReason = response.finishReason === 'length' ? 'length' : 'stop';

@@ -157,20 +157,24 @@ interface Rollout {
   readonly texts: LongTexts;
   readonly history: History;
   readonly counters: Counters;
+  readonly logOnce: CallHooks['logOnce'];
 }
 
 /** Tokens of a call that counts once for {@link GenerateOptions.keptCalls}. */
 const tokensOfCall = 8000;
 
-/**
- * Creates the calls of a rollout.
- * @param forgetResponses forgets the stored responses of all calls before its previous call
- */
+export interface CallHooks {
+  /** Forgets the stored responses of all calls before the previous call of this function. */
+  readonly forgetResponses: () => void;
+  /** Logs a message, unless it was logged before. */
+  readonly logOnce: (text: string) => void;
+}
+
 export function createCalls(
   options: GenerateOptions,
   history: History,
   counters: Counters,
-  forgetResponses: () => void,
+  { forgetResponses, logOnce }: CallHooks,
 ): Calls {
   const {
     format,
@@ -179,7 +183,7 @@ export function createCalls(
   const texts = createLongTexts(options);
   const { reasoning, keptCalls = Infinity } = options;
   const ledger = createLedger(texts.format, { reasoning });
-  const rollout = { options, ledger, texts, history, counters };
+  const rollout = { options, ledger, texts, history, counters, logOnce };
   let calls = 0;
   let callsToKeep = 0;
   const begin = (): void => {
@@ -258,6 +262,7 @@ async function answersOf(rollout: Rollout, call: AskedCall): Promise<readonly An
       settings,
       policyVersion,
       signal,
+      logOnce: rollout.logOnce,
     };
     return askExternal(external, format, question);
   }

@@ -45,7 +45,10 @@ export function reportIgnoredSettings(
   }
 }
 
-function logOnce({ notices, runtime }: RouteContext, text: string): void {
+export function logOnce(
+  { notices, runtime }: Pick<RouteContext, 'notices' | 'runtime'>,
+  text: string,
+): void {
   if (notices.has(text)) return;
   notices.add(text);
   runtime.logger.info(text);
