@@ -1,5 +1,5 @@
 /** Converts conversations of the Messages API to the format of chat completions. */
-import { invalidRequest, quote } from '@trinity-rft/chat/internal';
+import { invalidRequest, isTooDeep, maxNesting, quote } from '@trinity-rft/chat/internal';
 import { isObject, isPresent, list, type JsonObject } from '../shared/request/fields.js';
 import { addCallId, checkResultId } from '../shared/request/tool-results.js';
 import { openReasoning } from '../shared/sealed-reasoning.js';
@@ -12,8 +12,9 @@ export function toChatMessages(body: JsonObject): readonly JsonObject[] {
   const system = isPresent(body['system'])
     ? [{ role: 'system', content: textOf(body['system'], 'system') }]
     : [];
-  const sent = list(body, 'messages') ?? [];
-  if (sent.length === 0) throw invalidRequest('messages', 'is empty', 'at least one message');
+  const sent = list(body, 'messages');
+  if (!sent?.length)
+    throw invalidRequest('messages', sent ? 'is empty' : 'is missing', 'at least one message');
   const known = new Set<unknown>();
   const messages = sent.flatMap((message, i) => toMessages(message, `messages[${i}]`, known));
   return [...system, ...messages];
@@ -68,14 +69,15 @@ function userMessages(
     : results;
 }
 
-/** Converts a tool result. The text of a failed call begins with `Error: `. */
+/** Converts a tool result. The text of a failed call begins with `Error: `, or as the client says. */
 function resultOf(value: JsonObject, path: string, known: ReadonlySet<unknown>): JsonObject {
   const { tool_use_id: id, content, is_error: isError = false } = value;
   if (isPresent(id)) checkResultId(id, `${path}.tool_use_id`, known);
   if (isPresent(isError) && typeof isError !== 'boolean')
     throw invalidRequest(`${path}.is_error`, `is ${quote(isError)}`, 'true or false');
   const text = isPresent(content) ? textOf(content, `${path}.content`) : '';
-  return { role: 'tool', tool_call_id: id, content: isError ? `Error: ${text}` : text };
+  const isMarked = isError !== true || /^error\b/i.test(text);
+  return { role: 'tool', tool_call_id: id, content: isMarked ? text : `Error: ${text}` };
 }
 
 function assistantMessage(blocks: readonly Block[], known: Set<unknown>): JsonObject {
@@ -103,10 +105,17 @@ function assistantMessage(blocks: readonly Block[], known: Set<unknown>): JsonOb
 }
 
 function callOf({ id, name, input }: JsonObject, path: string): JsonObject {
-  if (typeof name !== 'string')
+  if (typeof name !== 'string' || name === '')
     throw invalidRequest(`${path}.name`, `is ${quote(name)}`, 'the name of a tool');
   if (!isObject(input)) throw invalidRequest(`${path}.input`, `is ${quote(input)}`, 'an object');
-  return { id, type: 'function', function: { name, arguments: JSON.stringify(input) } };
+  const json = JSON.stringify(input);
+  if (isTooDeep(json))
+    throw invalidRequest(
+      `${path}.input`,
+      `is nested deeper than ${maxNesting} levels`,
+      'an object',
+    );
+  return { id, type: 'function', function: { name, arguments: json } };
 }
 
 function textOf(value: unknown, path: string): string {

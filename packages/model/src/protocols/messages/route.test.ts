@@ -41,9 +41,9 @@ const uses = (...calls: readonly object[]): object => ({
   role: 'assistant',
   content: calls.map((use) => ({ type: 'tool_use', name: 'add', input: {}, ...use })),
 });
-const result = (id: unknown, isError?: unknown): object => ({
+const result = (id: unknown, isError?: unknown, content = 'it says'): object => ({
   role: 'user',
-  content: [{ type: 'tool_result', tool_use_id: id, content: 'it says', is_error: isError }],
+  content: [{ type: 'tool_result', tool_use_id: id, content, is_error: isError }],
 });
 
 describe('the Messages API, with its own client', () => {
@@ -161,6 +161,7 @@ describe('the Messages API, with its own client', () => {
       client.messages
         .create({ ...base, system: 's', messages: [{ role: 'user', content: 'hi' }], ...more })
         .catch((error: unknown) => error);
+    const nested: unknown = JSON.parse('['.repeat(120) + ']'.repeat(120));
     const image = { type: 'image', source: { type: 'url', url: 'http://x' } };
     for (const [more, words] of [
       [
@@ -171,6 +172,12 @@ describe('the Messages API, with its own client', () => {
       [{ frobnicate: 1 }, 'frobnicate is not a field'],
       [{ thinking: { type: 'odd' } }, 'thinking.type'],
       [{ messages: [] }, 'messages is empty'],
+      [{ messages: undefined }, 'messages is missing'],
+      [{ messages: [uses({ id: 'a', name: '' })] }, 'messages[0].content[0].name is ""'],
+      [
+        { messages: [uses({ id: 'a', input: { a: nested } })] },
+        'messages[0].content[0].input is nested deeper than 120 levels',
+      ],
       [{ messages: [result('q')] }, 'messages[0].content[0].tool_use_id is "q"'],
       [
         { messages: [uses({ id: 'a' }), { role: 'user', content: [] }, result(7)] },
@@ -200,9 +207,13 @@ describe('the Messages API, with its own client', () => {
 
   it('shows the model which tool calls failed', async () => {
     const { client, sampler } = serve('a<|im_end|>');
-    const messages = [uses({ id: 'a' }, { id: 'b' }), result('a', true), result('b', false)];
+    const messages = [
+      uses({ id: 'a' }, { id: 'b' }, { id: 'c' }),
+      ...[result('a', true), result('b', false), result('c', true, 'Error: it says')],
+    ];
     await client.messages.create({ ...base, messages: messages as never });
     const prompt = decode(sampler.calls[0]!.prompt);
-    expect(prompt.match(/(Error: )?it says/g)).toEqual(['Error: it says', 'it says']);
+    const [error, none] = ['Error: it says', 'it says'];
+    expect(prompt.match(/(Error: )*it says/g)).toEqual([error, none, error]);
   });
 });

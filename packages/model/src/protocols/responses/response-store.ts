@@ -64,10 +64,18 @@ export function createResponseStore(): ResponseStore {
       if (!found) return false;
       for (const { responses } of generations) responses.delete(id);
       const stored = generations.flatMap(({ responses }) => [...responses.values()]);
-      const kept = new Set(stored.flatMap(ownItems));
-      for (const item of ownItems(found).filter((one) => !kept.has(one))) {
+      // Clients send items back, so that another response may have an item with the same id.
+      const others = new Map(
+        stored.toReversed().flatMap((one) => ownItems(one).map((item) => [idOf(item), item])),
+      );
+      for (const item of ownItems(found)) {
         const itemId = idOf(item) ?? '';
-        for (const { items } of generations) if (items.get(itemId) === item) items.delete(itemId);
+        const other = others.get(itemId);
+        for (const { items } of generations) {
+          if (items.get(itemId) !== item) continue;
+          if (other) items.set(itemId, other);
+          else items.delete(itemId);
+        }
       }
       return true;
     },

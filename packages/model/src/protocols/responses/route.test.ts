@@ -108,13 +108,35 @@ describe('stored responses', () => {
   });
 
   it('are forgotten earlier if they are long: a call counts once for every 8,000 tokens', async () => {
-    const { model } = scripted(Array<string>(4).fill('a<|im_end|>'), { keptCalls: 4 });
+    const script = Array<Int32Array>(4).fill(encode('a<|im_end|>'));
+    const model = modelOver(scriptedSampler({ script, maxModelLen: 40_000 }), { keptCalls: 4 });
     const { responses } = model.openaiClient();
     const ids: string[] = [];
     for (const _ of [1, 2, 3, 4])
       ids.push((await responses.create({ ...base, input: 'x'.repeat(32_000) })).id);
     await expect(responses.retrieve(ids[1]!)).rejects.toBeInstanceOf(NotFoundError);
     expect((await responses.retrieve(ids[2]!)).id).toBe(ids[2]);
+  });
+
+  it.each([{ instructions: 'be brief' }, { text: { format: { type: 'json_object' as const } } }])(
+    'need an input beside %o',
+    async (more) => {
+      const { model } = scripted([]);
+      await expect(
+        model.openaiClient().responses.create({ ...base, ...more, input: [] }),
+      ).rejects.toMatchObject({ status: 400, param: 'input' });
+    },
+  );
+
+  it('keep an item that a later response repeats when the first one is deleted', async () => {
+    const { model } = scripted(['a<|im_end|>', 'b<|im_end|>', 'c<|im_end|>']);
+    const { responses } = model.openaiClient();
+    const first = await responses.create(base);
+    const sent = [{ role: 'user', content: 'hi' }, ...first.output];
+    await responses.create({ ...base, input: sent as never });
+    await responses.delete(first.id);
+    const reference = { type: 'item_reference' as const, id: first.output[0]!.id! };
+    expect((await responses.create({ ...base, input: [reference] })).output_text).toBe('c');
   });
 
   it('are those that were not made with store: false', async () => {
