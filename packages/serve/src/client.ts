@@ -195,7 +195,7 @@ function notServe(url: string): ModelError {
 
 function late(request: string, timeoutMs: number, cause: unknown): ModelError {
   return new ModelError(
-    `${request} had no reply within ${timeoutMs / 1000} s. The server may still be working on it. Repeat the request, which has no second effect, or increase timeoutMs.`,
+    `${request} had no reply within ${timeoutMs / 1000} s. The server may still be working on it, or the address is wrong. Repeat the request, which has no second effect, increase timeoutMs, or fix the address.`,
     { status: 504, code: 'timeout', retryable: true, cause },
   );
 }
