@@ -71,8 +71,8 @@ describe('the table of sessions', () => {
 
   it('keeps a session with a call in progress, however many tokens it has', () => {
     const sessions = tableOf(100);
-    call(sessions, 'busy', 101);
     const { handler, end } = sessions.begin('busy');
+    sessions.grow('busy', 101);
     call(sessions, 'other', 1);
     expect(sessions.begin('busy').handler).toBe(handler);
     end();
@@ -119,6 +119,36 @@ it.each([
   expect(made.filter((name) => name === 'name:busy')).toHaveLength(1);
   const metrics = await serve.handler(new Request('http://server/metrics'));
   expect(await metrics.json()).toMatchObject({ 'rollout/sessions': 1 });
+  await turns.close();
+});
+
+it('a session is in use until the client has the whole stream', async () => {
+  const made: string[] = [];
+  const { serve, turns } = await served({
+    limits: { maxSessions: 1 },
+    createHandler: (session, onCall) => {
+      made.push(session);
+      return async () => {
+        await onCall({ msgId: session, experiences: [recorded(2)] });
+        const body = new Blob(['data: 1\n\n']).stream();
+        return new Response(body, { headers: { 'transfer-encoding': 'chunked' } });
+      };
+    },
+  });
+  const ask = (session: string): Promise<Response> =>
+    serve.handler(
+      new Request('http://server/v1/chat/completions', {
+        method: 'POST',
+        headers: { 'x-trinity-session': session },
+      }),
+    );
+  const streamed = await ask('a');
+  await (await ask('b')).text();
+  await streamed.text();
+  await (await ask('a')).text();
+  expect(made).toEqual(['name:a', 'name:b']);
+  await (await ask('b')).text();
+  expect(made).toEqual(['name:a', 'name:b', 'name:b']);
   await turns.close();
 });
 
