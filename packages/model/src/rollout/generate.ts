@@ -60,9 +60,10 @@ export interface GenerateOptions {
    */
   readonly reasoning?: 'as-sent' | 'restore';
   /**
-   * Number of latest calls whose turns and stored responses are never dropped. A call of more than
-   * 8,000 tokens, prompt included, counts as several. Older calls are dropped in groups, so that at
-   * most 2 × `keptCalls` are stored. Set it for models that never end.
+   * Number of latest calls whose turns and stored responses are never dropped. Failed calls and
+   * counts of prompt tokens are calls, too. A call of more than 8,000 tokens, prompt included,
+   * counts once for every 8,000. Older calls are dropped in groups, so that at most 2 × `keptCalls`
+   * are stored. Set it for models that never end.
    * @default no limit
    */
   readonly keptCalls?: number;
@@ -185,6 +186,7 @@ export function createCalls(
   const ledger = createLedger(texts.format, { reasoning });
   const rollout = { options, ledger, texts, history, counters, logOnce };
   let calls = 0;
+  // Calls since earlier ones were forgotten, counted as `keptCalls` counts them.
   let callsToKeep = 0;
   const begin = (): void => {
     if (callsToKeep >= keptCalls) {
