@@ -35,6 +35,8 @@ export interface CheckedTables {
    * @param alias name of the table in the statement. @default the name of the table itself
    */
   readonly isWhole: (table: string, alias?: string) => string;
+  /** Returns an SQL expression for the number of rows of a table, which is not counted again. */
+  readonly rowCount: (table: string) => string;
   /**
    * Adds checksums to rows that another program has inserted. Call it within a transaction.
    * @returns number of rows that got a checksum
@@ -92,6 +94,7 @@ export function checkedTables(
     },
     isWhole: (table, alias = table) =>
       `${alias}.checksum IS row_checksum(${columnsOf(database, table, alias)})`,
+    rowCount: (table) => `(SELECT value FROM ${numbers} WHERE name = '${table}')`,
     adopt: (table) => {
       const { changes: added } = database
         .prepare(

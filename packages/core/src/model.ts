@@ -59,6 +59,11 @@ export interface ChatOptions {
   readonly stop?: readonly string[];
   readonly topLogprobs?: number;
   readonly tools?: readonly ToolDefinition[];
+  /**
+   * `none` shows the tools to the model, which cannot call them.
+   * @default the model decides
+   */
+  readonly toolChoice?: 'none';
   readonly signal?: AbortSignal;
 }
 

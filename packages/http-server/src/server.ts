@@ -44,7 +44,7 @@ export interface HttpServerOptions {
   readonly limits?: Partial<HttpLimits> | undefined;
   /**
    * True to accept only requests whose host name is a loopback name and that do not come from a
-   * page of another site. Protects a loopback server without a key from web pages, including those
+   * page of another site, except for following its links. Protects a loopback server without a key from web pages, including those
    * whose domain resolves to this machine.
    * @default false: requests from any host and page are accepted
    */
@@ -149,7 +149,10 @@ const loopbackHost = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/i;
 function isOfThisMachine({ headers }: Request): boolean {
   const host = headers.get('host') ?? '';
   const origin = headers.get('origin');
-  return loopbackHost.test(host) && (origin === null || origin === `http://${host}`);
+  // Browsers send no Origin for images and scripts of a page.
+  const isEmbedded =
+    headers.get('sec-fetch-site') === 'cross-site' && headers.get('sec-fetch-mode') !== 'navigate';
+  return loopbackHost.test(host) && !isEmbedded && (origin === null || origin === `http://${host}`);
 }
 
 function acceptUpgrades(

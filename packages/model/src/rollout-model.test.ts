@@ -27,7 +27,10 @@ describe('chat', () => {
 
   it('reads tool calls when there are tools, with ids that say where they are from', async () => {
     const { model } = scripted([`so\n${call}<|im_end|>`, `so\n${call}<|im_end|>`]);
-    const [[withTools], [without]] = [await model.chat(hi, { tools }), await model.chat(hi)];
+    const [[withTools], [without]] = [
+      await model.chat(hi, { tools }),
+      await model.chat(hi, { tools, toolChoice: 'none' }),
+    ];
     const toolCall = {
       id: 'call_0_0_0',
       type: 'function',

@@ -13,6 +13,7 @@ import { createAgentEndpoint, createOpenAIClient } from '@trinity-rft/workflow/i
 import { createEndpointHandler } from './http/endpoint-handler.js';
 import { createResponseStore } from './protocols/responses/response-store.js';
 import { toResponse, type AnswerHandler } from './protocols/shared/answer/answer.js';
+import { logOnce } from './protocols/shared/ignored-settings.js';
 import type { RecordingModel, RolloutClient, RolloutModelOptions } from './recording-model.js';
 import { createCounters } from './rollout/counters.js';
 import { createCalls, type Generate, type Generation } from './rollout/generate.js';
@@ -29,7 +30,12 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
   const { sampler, modelPath } = options;
   const history = createHistory(options.recordHistory ?? true);
   const counters = createCounters();
-  const { generate: sample, countPrompt } = createCalls(options, history, counters);
+  const responses = createResponseStore();
+  const log = { notices: options.notices ?? new Set<string>(), runtime: options.runtime };
+  const { generate: sample, countPrompt } = createCalls(options, history, counters, {
+    forgetResponses: () => responses.forgetEarlier(),
+    logOnce: (text) => logOnce(log, text),
+  });
   const home = activeContext();
   const generate = traced(sample, options, home);
   const handle = createEndpointHandler({
@@ -46,9 +52,10 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
     counters,
     tokenizer: options.format.tokenizer,
     instructionRole: options.format.instructionRole,
+    isExternal: options.external !== undefined,
     clientSampling: options.clientSampling ?? 'override',
     constrainedDecoding: options.constrainedDecoding ?? false,
-    notices: options.notices ?? new Set(),
+    notices: log.notices,
     // In these experiences, `eid.step` is the call index. `History.extract` numbers the recorded
     // calls without gaps.
     onAnswer: (id, { recorded }) =>
@@ -56,7 +63,7 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
         id,
         experiences: recorded.map((choice) => toExperience(choice, choice.callIndex)),
       }),
-    responses: createResponseStore(options.keptCalls),
+    responses,
   });
   const answer: AnswerHandler = (request, body) =>
     inRequestContext(request.headers, home, () => handle(request, body));
@@ -75,12 +82,12 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
     get policyVersion() {
       return sampler.policyVersion;
     },
-    chat: async (messages, { tools, signal, ...sampling } = {}) => {
+    chat: async (messages, { tools, toolChoice, signal, ...sampling } = {}) => {
       const { choices } = await generate({
         messages,
         tools,
         sampling,
-        parseTools: true,
+        parseTools: toolChoice !== 'none',
         signal: anySignal(options.signal, signal),
       });
       // Returns copies, because the caller may edit the answer.

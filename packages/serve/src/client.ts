@@ -73,8 +73,8 @@ type Json = Readonly<Record<string, unknown>>;
 
 /**
  * Creates a client. Methods that call the server throw a ModelError. It has the status and message
- * of the server, or status 503 if the server cannot be reached, or 502 if another program replied.
- * `alive` does not throw.
+ * of the server, or status 503 if the server cannot be reached, 504 if it has not replied within
+ * `timeoutMs`, or 502 if another program replied. `alive` does not throw.
  * @throws ConfigError `HEADER_INVALID` for a session or key with characters that are not allowed in
  * an HTTP header
  */
@@ -108,7 +108,12 @@ export function createServeClient(options: ServeClientOptions): ServeClient {
     });
     const [{ ok, status }, text] = await request
       .then(async (response) => [response, await response.text()] as const)
-      .catch((cause: unknown) => Promise.reject(unreachable(root, cause)));
+      .catch((cause: unknown) => {
+        const isLate = cause instanceof Error && cause.name === 'TimeoutError';
+        throw isLate
+          ? late(`${method} ${root}${path}`, timeoutMs, cause)
+          : unreachable(root, cause);
+      });
     const reply = objectIn(text);
     if (!ok) throw rejected(status, reply);
     if (fields.every((field) => field in reply)) return reply;
@@ -185,6 +190,13 @@ function notServe(url: string): ModelError {
   return new ModelError(
     `${url} has another reply than that of trinity serve. Expected its address. Fix the address, or sign in to the proxy before it.`,
     { status: 502, code: 'unexpected_reply' },
+  );
+}
+
+function late(request: string, timeoutMs: number, cause: unknown): ModelError {
+  return new ModelError(
+    `${request} had no reply within ${timeoutMs / 1000} s. The server may still be working on it, or the address is wrong. Repeat the request, which has no second effect, increase timeoutMs, or fix the address.`,
+    { status: 504, code: 'timeout', retryable: true, cause },
   );
 }
 

@@ -2,6 +2,16 @@
 import { ModelError, isUsableReward, usableReward } from '@trinity-rft/core';
 import type { Feedback } from './turns/turn-store.js';
 
+/**
+ * Limits for a body. Eight megabytes are enough for ten thousand ids. The depth is limited because
+ * error messages print values recursively.
+ */
+export const feedbackBody = {
+  maxBytes: 8_000_000,
+  maxDepth: 16,
+  expected: 'a JSON object in UTF-8',
+};
+
 const maxMsgIds = 10_000;
 const maxIdLength = 512;
 

@@ -2,12 +2,17 @@
  * A product's server as one function from Request to Response: model endpoint, feedback, commits
  * and metrics.
  */
-import { describeError, type Clock, type Logger } from '@trinity-rft/core';
-import { errorResponse, prometheusType, whenSent, withoutCause } from '@trinity-rft/http-server';
+import { describeError, ModelError, type Clock, type Logger } from '@trinity-rft/core';
+import {
+  errorResponse,
+  prometheusType,
+  readJson,
+  whenSent,
+  withoutCause,
+} from '@trinity-rft/http-server';
 import type { Commit } from './commit.js';
-import { readFeedback } from './feedback-request.js';
+import { feedbackBody, readFeedback } from './feedback-request.js';
 import { trackInFlightRequests } from './in-flight-requests.js';
-import { readJson } from './json.js';
 import { createRequestMetrics } from './request-metrics.js';
 import { sessionOf } from './request-session.js';
 import {
@@ -37,9 +42,9 @@ export interface ServeOptions {
   readonly extraMetrics?: () => Promise<Readonly<Record<string, number>>>;
   readonly limits?: SessionLimits;
   /**
-   * Reads the body of a request to the model. It is read once, and used both to determine the
+   * Reads the body of a POST request to the model. It is read once, and used both to determine the
    * session and to handle the request.
-   * @throws ModelError 4xx for an invalid body
+   * @throws ModelError 4xx for an invalid body, or a path that the model does not serve
    */
   readonly readBody: (request: Request) => Promise<ParsedBody>;
   /**
@@ -77,7 +82,9 @@ export function createServe(options: ServeOptions): Serve {
 
   const routes: Readonly<Record<string, Handler>> = {
     'POST /feedback': async (request) => {
-      const { applied, already } = await turns.reward(readFeedback(await readJson(request)));
+      const { applied, already } = await turns.reward(
+        readFeedback(await readJson(request, feedbackBody)),
+      );
       return Response.json({ status: 'success', applied, already });
     },
     'POST /commit': async () => {
@@ -90,14 +97,17 @@ export function createServe(options: ServeOptions): Serve {
       return new Response(requests.text(metrics), { headers: { 'content-type': prometheusType } });
     },
   };
-  const askModel: Handler = async (request) => {
-    modelRequests++;
+  const askModel = async (request: Request, onEnd: (end: () => void) => void) => {
+    assertModelRequest(request, Object.keys(routes));
     const body = request.method === 'POST' ? await options.readBody(request) : undefined;
+    if (body) modelRequests++;
     const session = await sessionOf(request, {
       sessionOfCall: (msgId) => turns.sessionOf(msgId),
       body: body?.value,
     });
-    return sessions.handler(session)(request, body);
+    const { handler: ask, end } = sessions.begin(session);
+    onEnd(end);
+    return ask(request, body);
   };
 
   const handler: Handler = async (request) => {
@@ -114,21 +124,44 @@ export function createServe(options: ServeOptions): Serve {
     } catch (error) {
       return failed(error);
     }
+    let endCall = (): void => undefined;
     try {
-      const response = await (route ?? askModel)(request);
+      const response = await (route?.(request) ?? askModel(request, (last) => (endCall = last)));
       const ended = (): void => {
         end(response.status);
+        endCall();
         inFlight.finish();
       };
       if (response.headers.get('transfer-encoding') === 'chunked') return whenSent(response, ended);
       ended();
       return response;
     } catch (error) {
+      endCall();
       inFlight.finish();
       return failed(withoutCause(error, onFault));
     }
   };
   return { handler, drain: (timeoutMs) => inFlight.drain(timeoutMs) };
+}
+
+/**
+ * Checks that a request does not ask for a route of the server with another method, or below the
+ * base URL of an OpenAI client.
+ * @param routes methods and paths of the server
+ * @throws ModelError 405 or 404 naming the route
+ */
+function assertModelRequest({ method, url }: Request, routes: readonly string[]): void {
+  const { pathname } = new URL(url);
+  const path = pathname.replace(/(?<!\/)\/+$/, '');
+  const meant = routes.find((route) => route.endsWith(` ${path.replace(/^\/v1(?=\/)/, '')}`));
+  if (meant === undefined) return;
+  const [allow = '', own] = meant.split(' ');
+  const isMethod = own === path;
+  throw new ModelError(`${method} ${pathname} is not served. Expected ${meant}.`, {
+    status: isMethod ? 405 : 404,
+    code: isMethod ? 'method_not_allowed' : 'not_found',
+    details: isMethod ? { allow } : {},
+  });
 }
 
 /**

@@ -147,6 +147,31 @@ describe('errors', () => {
   });
 });
 
+describe('the routes of the server', () => {
+  it.each([
+    ['GET', '/feedback', 405, 'POST', 'Expected POST /feedback'],
+    ['GET', '/commit/', 405, 'POST', 'Expected POST /commit'],
+    ['POST', '/metrics', 405, 'GET', 'Expected GET /metrics'],
+    ['POST', '/v1/feedback', 404, null, 'Expected POST /feedback'],
+  ])('are named for %s %s', async (method, path, status, allow, words) => {
+    const { serve, made, turns } = await served();
+    const response = await serve.handler(new Request(`http://server${path}`, { method }));
+    expect([response.status, response.headers.get('allow'), made]).toEqual([status, allow, []]);
+    expect(await response.text()).toContain(words);
+    await turns.close();
+  });
+
+  it('do not count as requests to the model, nor does its list', async () => {
+    const { serve, ask, turns } = await served();
+    await serve.handler(new Request('http://server/v1/models'));
+    await serve.handler(new Request('http://server/v1/feedback', { method: 'POST' }));
+    await ask();
+    const metrics = await serve.handler(new Request('http://server/metrics'));
+    expect(await metrics.json()).toMatchObject({ 'rollout/model_0/total_request_count': 1 });
+    await turns.close();
+  });
+});
+
 describe('the client', () => {
   it('gives feedback, commits and reads numbers; errors have the status and words of the server', async () => {
     const { serve, ask, turns } = await served();
@@ -200,6 +225,23 @@ describe('the client', () => {
     const client = createServeClient({ baseUrl: 'http://127.0.0.1:9', apiKey: 'key' });
     expect(await client.alive()).toBe(false);
     await expect(client.commit()).rejects.toMatchObject({ status: 503, code: 'unreachable' });
+  });
+
+  it('reports a server that needs longer than the timeout', async () => {
+    const client = createServeClient({
+      ...{ baseUrl: 'http://server', apiKey: 'key', timeoutMs: 1 },
+      fetch: (_, init) =>
+        new Promise((_resolve, reject) => {
+          const { signal } = init as { readonly signal: AbortSignal };
+          signal.addEventListener('abort', () => reject(signal.reason as Error));
+        }),
+    });
+    await expect(client.commit()).rejects.toMatchObject({
+      ...{ status: 504, code: 'timeout', retryable: true },
+      message: expect.stringMatching(
+        /^POST http:\/\/server\/commit had no reply within 0.001 s.*fix the address/,
+      ) as string,
+    });
   });
 
   const broken = (): ReadableStream =>

@@ -1,6 +1,7 @@
 import { recordingLogger } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
-import { served } from './helpers.js';
+import { createSessions } from '../src/sessions.js';
+import { recorded, served } from './helpers.js';
 
 const messages = (...texts: readonly string[]): object => ({
   messages: texts.map((content, i) => ({ role: i % 2 === 0 ? 'user' : 'assistant', content })),
@@ -47,9 +48,9 @@ describe('sessions', () => {
     for (const name of ['a', 'b', 'a', 'c', 'a', 'b']) await as(name);
     expect(made).toEqual(['name:a', 'name:b', 'name:c', 'name:b']);
     // Each call adds three tokens; the fourth call of a session exceeds the limit of all sessions
-    // together.
+    // together, and evicts the others.
     for (let i = 0; i < 5; i++) await as('z');
-    expect(made.slice(4)).toEqual(['name:z', 'name:z']);
+    expect(made.slice(4)).toEqual(['name:z']);
     const metrics = await serve.handler(new Request('http://server/metrics'));
     expect(await metrics.json()).toMatchObject({
       'rollout/sessions': 1,
@@ -57,6 +58,98 @@ describe('sessions', () => {
     });
     await turns.close();
   });
+});
+
+describe('the table of sessions', () => {
+  const tableOf = (maxTokens: number): ReturnType<typeof createSessions> =>
+    createSessions(() => async () => Response.json({}), { maxTokens });
+  const call = (sessions: ReturnType<typeof createSessions>, name: string, tokens: number) => {
+    const { end } = sessions.begin(name);
+    sessions.grow(name, tokens);
+    end();
+  };
+
+  it('keeps a session with a call in progress, however many tokens it has', () => {
+    const sessions = tableOf(100);
+    const { handler, end } = sessions.begin('busy');
+    sessions.grow('busy', 101);
+    call(sessions, 'other', 1);
+    expect(sessions.begin('busy').handler).toBe(handler);
+    end();
+    expect(sessions.size).toBe(1);
+  });
+
+  it('counts only tokens that the model of a session still keeps', () => {
+    const sessions = tableOf(8_000_001);
+    for (let i = 0; i < 500; i++) call(sessions, 'busy', 33_000);
+    call(sessions, 'other', 1);
+    expect(sessions.size).toBe(2);
+  });
+});
+
+it.each([
+  ['GET', 'models'],
+  ['GET', 'nope'],
+  ['DELETE', 'responses/r'],
+  ['POST', 'messages/count_tokens'],
+])('a request without a model call makes no session: %s %s', async (method, path) => {
+  let calls = 0;
+  const made: string[] = [];
+  const { serve, turns } = await served({
+    limits: { maxSessions: 1 },
+    createHandler: (session, onCall) => {
+      made.push(session);
+      return async ({ url }) => {
+        if (url.endsWith('/chat/completions'))
+          await onCall({ msgId: `m${calls++}`, experiences: [recorded(2)] });
+        return Response.json({});
+      };
+    },
+  });
+  const ask = (asked: string, init: RequestInit, session: string): Promise<Response> =>
+    serve.handler(
+      new Request(`http://server/v1/${asked}`, {
+        ...init,
+        headers: { 'x-trinity-session': session },
+      }),
+    );
+  await ask('chat/completions', { method: 'POST' }, 'busy');
+  await ask(path, { method }, 'other');
+  await ask('chat/completions', { method: 'POST' }, 'busy');
+  expect(made.filter((name) => name === 'name:busy')).toHaveLength(1);
+  const metrics = await serve.handler(new Request('http://server/metrics'));
+  expect(await metrics.json()).toMatchObject({ 'rollout/sessions': 1 });
+  await turns.close();
+});
+
+it('a session is in use until the client has the whole stream', async () => {
+  const made: string[] = [];
+  const { serve, turns } = await served({
+    limits: { maxSessions: 1 },
+    createHandler: (session, onCall) => {
+      made.push(session);
+      return async () => {
+        await onCall({ msgId: session, experiences: [recorded(2)] });
+        const body = new Blob(['data: 1\n\n']).stream();
+        return new Response(body, { headers: { 'transfer-encoding': 'chunked' } });
+      };
+    },
+  });
+  const ask = (session: string): Promise<Response> =>
+    serve.handler(
+      new Request('http://server/v1/chat/completions', {
+        method: 'POST',
+        headers: { 'x-trinity-session': session },
+      }),
+    );
+  const streamed = await ask('a');
+  await (await ask('b')).text();
+  await streamed.text();
+  await (await ask('a')).text();
+  expect(made).toEqual(['name:a', 'name:b']);
+  await (await ask('b')).text();
+  expect(made).toEqual(['name:a', 'name:b', 'name:b']);
+  await turns.close();
 });
 
 describe('the end of a server', () => {

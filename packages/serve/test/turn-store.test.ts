@@ -3,7 +3,9 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { BufferError, InvariantError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
+import { openSqlite } from '@trinity-rft/core/store';
 import { openTurnStore, type ServedCall } from '../src/index.js';
+import { prepareSchema, prepareStatements } from '../src/turns/schema.js';
 import { inChild } from './child.js';
 import { databasePath, recorded } from './helpers.js';
 
@@ -80,6 +82,21 @@ describe('the store of served calls', () => {
     const again = await openTurnStore({ path: copy });
     expect(await again.counts()).toMatchObject({ total: expect.any(Number) as number });
     await again.close();
+  });
+
+  it('counts without reading the calls that were committed', () => {
+    const database = openSqlite(':memory:');
+    const { counts } = prepareStatements(database, prepareSchema(database, ':memory:'));
+    const plan = database.prepare(`EXPLAIN QUERY PLAN ${counts.sourceSQL}`).all();
+    const scans = plan
+      .map(({ detail }) => String(detail))
+      .filter((line) => line.startsWith('SCAN'));
+    expect(scans).toEqual([
+      'SCAN CONSTANT ROW',
+      expect.stringMatching(/INDEX open_calls$/),
+      expect.stringMatching(/INDEX unsettled$/),
+    ]);
+    database.close();
   });
 
   it('forgets the oldest calls without a reward', async () => {

@@ -66,6 +66,11 @@ export interface Ledger {
    * the response.
    */
   record(prompt: LedgerPrompt, turn: RecordedTurn): void;
+  /**
+   * Forgets the turns of all prompts before the previous call of this function. It limits memory
+   * for models that are served indefinitely.
+   */
+  forgetEarlier(): void;
 }
 
 export interface LedgerOptions {
@@ -77,12 +82,6 @@ export interface LedgerOptions {
    * @default "as-sent"
    */
   readonly reasoning?: 'as-sent' | 'restore';
-  /**
-   * Number of most recent prompts whose turns are always kept. It limits memory for models that are
-   * served indefinitely. Turns are forgotten after at most twice as many prompts.
-   * @default no limit
-   */
-  readonly keptPrompts?: number;
 }
 
 /**
@@ -94,9 +93,9 @@ export interface LedgerOptions {
  */
 export function createLedger(
   format: ChatFormat,
-  { reasoning = 'as-sent', keptPrompts }: LedgerOptions = {},
+  { reasoning = 'as-sent' }: LedgerOptions = {},
 ): Ledger {
-  const turns = createTurnStore(keptPrompts);
+  const turns = createTurnStore();
   /**
    * Key of the tools and template variables of the most recent prompt. Turns with equal keys share
    * this string, which saves memory.
@@ -133,6 +132,7 @@ export function createLedger(
       const thinks = holdsReasoning(format.tokenizer.decode(turn.completion));
       turns.add({ ...turn, prompt: entry, messageKey: messageKey(turn.message), thinks });
     },
+    forgetEarlier: () => turns.forgetEarlier(),
   };
 }
 

@@ -82,9 +82,11 @@ export interface TurnStore {
    * Returns true if a turn at any place has the same message as `point`, or made the same calls.
    */
   knows(point: Point): boolean;
+  /** Begins a generation, and forgets all but the one before it. */
+  forgetEarlier(): void;
 }
 
-/** The turns of a number of successive prompts, which are forgotten together. */
+/** The turns of successive prompts, which are forgotten together. */
 interface Generation {
   readonly root: Place;
   readonly known: Set<string>;
@@ -93,12 +95,9 @@ interface Generation {
 /**
  * Creates a store. It forgets a whole generation of turns at once, together with the places that
  * calls without a recorded turn (failed ones) have left.
- * @param keptPrompts number of most recent prompts whose turns are always kept; a turn is forgotten
- * after at most twice as many prompts
  */
-export function createTurnStore(keptPrompts = Infinity): TurnStore {
+export function createTurnStore(): TurnStore {
   let generations: readonly Generation[] = [newGeneration()];
-  let prompts = 0;
   const roots = (): readonly Place[] => generations.map(({ root }) => root);
   return {
     roots,
@@ -107,7 +106,6 @@ export function createTurnStore(keptPrompts = Infinity): TurnStore {
       generations.at(-1)?.known.add(turn.messageKey).add(callIds(turn.message));
     },
     walk: (messages) => {
-      if (++prompts % keptPrompts === 0) generations = [...generations.slice(-1), newGeneration()];
       const end = isPrefill(messages.at(-1)) ? messages.length - 1 : messages.length;
       const points: Point[] = [];
       let places = roots();
@@ -125,6 +123,9 @@ export function createTurnStore(keptPrompts = Infinity): TurnStore {
           known.has(messageKey) ||
           (message.tool_calls !== undefined && known.has(callIds(message))),
       ),
+    forgetEarlier: () => {
+      generations = [...generations.slice(-1), newGeneration()];
+    },
   };
 }
 

@@ -13,9 +13,7 @@ import type { ChatTemplate, RenderInput } from './template.js';
 export function withToolsInMessages(template: ChatTemplate): ChatTemplate {
   const role = instructionRole(template);
   const described = (messages: readonly NormalMessage[], tools: readonly ToolDefinition[]) =>
-    tools.length === 0
-      ? messages
-      : (withInstructions(messages, [description(tools)], role) as readonly NormalMessage[]);
+    tools.length === 0 ? messages : withInstructions(messages, [description(tools)], role);
   return {
     source: template.source,
     render: ({ messages, tools = [], ...rest }) =>

@@ -6,7 +6,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { request } from 'node:http';
+import { request, type IncomingMessage } from 'node:http';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
@@ -195,15 +195,23 @@ describe('the server', () => {
     await expect(openStudio({ runs: bench.root, key })).rejects.toThrow('expected at least 16');
   });
 
-  it('rejects other names for this machine, so that no other site can ask', async () => {
+  const from = { 'sec-fetch-site': 'cross-site' };
+  it.each([
+    ['rejects other names for this machine', { host: 'evil.example' }, 403],
+    ['rejects images of pages of other sites', { ...from, 'sec-fetch-mode': 'no-cors' }, 403],
+    [
+      'asks links of pages of other sites for the key',
+      { ...from, 'sec-fetch-mode': 'navigate' },
+      401,
+    ],
+    ['asks its own page for the key', { 'sec-fetch-site': 'same-origin' }, 401],
+  ])('%s', async (_, headers, status) => {
     const { port } = new URL(bench.studio.url);
-    const status = await new Promise((resolve) => {
-      request(
-        { port, host: '127.0.0.1', path: '/', headers: { host: 'evil.example' } },
-        (response) => resolve(response.statusCode),
-      ).end();
+    const response = await new Promise<IncomingMessage>((resolve) => {
+      request({ port, host: '127.0.0.1', path: '/api/runs', headers }, resolve).end();
     });
-    expect(status).toBe(403);
+    response.resume();
+    expect(response.statusCode).toBe(status);
   });
 
   it('rejects requests that a page of another site makes', async () => {

@@ -18,6 +18,7 @@ export {
 export {
   createCommit,
   createServe,
+  keptCallsPerSession,
   openTurnStore,
   type Commit,
   type ServeOptions,

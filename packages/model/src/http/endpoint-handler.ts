@@ -64,9 +64,7 @@ export function createEndpointHandler(options: EndpointHandlerOptions): AnswerHa
   const context: ResponsesContext = { ...options, generateAnswer, deduplication };
   return async (request, body) => {
     try {
-      const route = findRoute(request);
-      if (request.method === 'POST') checkPause(context);
-      return await route(request, context, body);
+      return await findRoute(request)(request, context, body);
     } catch (error) {
       return errorResponseTo(request, withoutCause(error, options.onFault));
     }
@@ -103,22 +101,6 @@ function endsWith(segments: readonly string[], pattern: readonly string[]): bool
   return (
     from >= 1 && pattern.every((segment, i) => segment === '*' || segment === segments[from + i])
   );
-}
-
-/**
- * Checks that the endpoint is not paused.
- * @throws ModelError 429 while the endpoint is paused
- */
-function checkPause({ pausedFor, deduplication }: RouteContext): void {
-  const seconds = pausedFor?.();
-  if (seconds === undefined) return;
-  deduplication.forgetDelivered();
-  throw new ModelError(`The model is paused. Call again in ${seconds} s.`, {
-    status: 429,
-    code: 'paused',
-    retryable: true,
-    details: { retryAfter: Math.ceil(seconds) },
-  });
 }
 
 /** Lists the models that requests may name, in the API's format. */

@@ -4,8 +4,10 @@ import {
   createChatFormat,
   createTokenizer,
 } from '@trinity-rft/chat';
-import type { ChatResponse } from '@trinity-rft/core';
+import type { ChatOptions, ChatResponse } from '@trinity-rft/core';
+import { recordingLogger, testRuntime } from '@trinity-rft/testing';
 import { expect, it } from 'vitest';
+import { scripted, tools } from '../../test/helpers.js';
 import { askExternal } from './external.js';
 
 /** ChatML whose tokenizer ends texts with another token than the one that closes a turn. */
@@ -28,8 +30,8 @@ async function tokensOf(
   const external = { chat: async () => [answer as unknown as ChatResponse] };
   const [first] = await askExternal(external, chatFormat, {
     messages: [{ role: 'user', content: 'hi' }],
-    ...{ tools: undefined, enableThinking: undefined, signal: undefined },
-    ...{ settings: { maxTokens: 9, seed: 0 }, policyVersion: 0 },
+    ...{ tools: undefined, parseTools: true, enableThinking: undefined, signal: undefined },
+    ...{ settings: { maxTokens: 9, seed: 0 }, policyVersion: 0, logOnce: () => {} },
   });
   return [...first!.sequence.tokens];
 }
@@ -44,4 +46,69 @@ it('an external answer ends in the token that closes a turn of the template', as
 it('an external answer keeps the stop token that the template writes, whichever it is', async () => {
   const stopTokenIds = ['<|endoftext|>', '<|im_end|>'].map(end);
   expect(await tokensOf({}, { ...format, stopTokenIds })).toEqual([...ok, end('<|im_end|>')]);
+});
+
+const post = (path: string, body: object): Request =>
+  new Request(`http://host/v1/${path}`, { method: 'POST', body: JSON.stringify(body) });
+const messages = [{ role: 'user', content: 'hi' }];
+
+it.each(['none', 'auto'])(
+  'an external model calls tools as tool_choice says: %s',
+  async (choice) => {
+    const asked: (ChatOptions | undefined)[] = [];
+    const toolCalls = [
+      { id: 'c', type: 'function' as const, function: { name: 'add', arguments: '{}' } },
+    ];
+    const answer = { responseText: 'ok', toolCalls, finishReason: 'tool_calls' };
+    const external = {
+      chat: async (_: unknown, options?: ChatOptions) => {
+        asked.push(options);
+        return [answer as unknown as ChatResponse];
+      },
+    };
+    const logger = recordingLogger();
+    const { model } = scripted([], { external, runtime: { ...testRuntime(), logger } });
+    const body = { messages, tools, tool_choice: choice };
+    await model.handler(post('chat/completions', body));
+    const response = await model.handler(post('chat/completions', body));
+    const { choices } = (await response.json()) as {
+      readonly choices: readonly { finish_reason: string; message: { tool_calls?: object[] } }[];
+    };
+    const may = choice === 'auto';
+    const sent = { toolChoice: may ? undefined : 'none', tools: [{}] };
+    expect(asked).toMatchObject([sent, sent]);
+    const lines = logger.messages('info').filter((line) => line.includes('tool_choice'));
+    expect(lines).toHaveLength(may ? 0 : 1);
+    expect(choices).toMatchObject([{ finish_reason: may ? 'tool_calls' : 'stop' }]);
+    expect(choices[0]?.message.tool_calls?.length).toBe(may ? 1 : undefined);
+  },
+);
+
+const silent = { chat: () => Promise.reject(new Error('asked')) };
+
+it.each([
+  ['chat/completions', { messages, logprobs: true }, 'logprobs'],
+  ['responses', { input: 'hi', include: ['message.output_text.logprobs'] }, 'include'],
+])('an external model has no log-probabilities to give: %s', async (path, body, param) => {
+  const { model } = scripted([], { external: silent });
+  const response = await model.handler(post(path, body));
+  expect([response.status, await response.json()]).toMatchObject([
+    400,
+    { error: { code: 'not_available', param } },
+  ]);
+});
+
+it('logs once which variables of the template an external model does not get', async () => {
+  const logger = recordingLogger();
+  const { model } = scripted([], {
+    external: {
+      chat: async () => [{ responseText: 'ok', toolCalls: [] } as unknown as ChatResponse],
+    },
+    runtime: { ...testRuntime(), logger },
+  });
+  const body = { messages, reasoning_effort: 'low', chat_template_kwargs: { greeting: 'hi' } };
+  for (let i = 0; i < 2; i++) await model.handler(post('chat/completions', body));
+  expect(logger.messages('info')).toEqual([
+    expect.stringContaining('sets reasoning_effort, greeting for the chat template'),
+  ]);
 });

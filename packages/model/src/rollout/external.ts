@@ -21,11 +21,15 @@ export interface Answer {
 
 interface Question {
   readonly messages: readonly ChatMessage[];
+  /** Tools that the local prompt contains. */
   readonly tools: readonly ToolDefinition[] | undefined;
+  /** True if the external model may call the tools. */
+  readonly parseTools: boolean;
   readonly enableThinking: boolean | undefined;
   readonly settings: SamplingOptions;
   readonly policyVersion: number;
   readonly signal: AbortSignal | undefined;
+  readonly logOnce: (text: string) => void;
 }
 
 /**
@@ -37,7 +41,7 @@ export async function askExternal(
   format: ChatFormat,
   question: Question,
 ): Promise<readonly Answer[]> {
-  const { messages, tools, settings, policyVersion, signal } = question;
+  const { messages, tools, parseTools, settings, policyVersion, signal, logOnce } = question;
   if (messages.length === 0)
     throw new ModelError(
       'This model answers conversations only. Send messages, as to chat completions.',
@@ -47,8 +51,16 @@ export async function askExternal(
   const responses = await external.chat(messages, {
     ...{ n, temperature, topP, topK, maxTokens, minTokens, stop, topLogprobs, signal },
     tools: tools?.map(({ type, function: definition }) => ({ type, function: definition })),
+    toolChoice: parseTools ? undefined : 'none',
   });
-  return responses.map((response) => {
+  return responses.map((sent) => {
+    // A service may make calls that the request does not allow.
+    const isAllowed = sent.toolCalls.length === 0 || (parseTools && tools !== undefined);
+    if (!isAllowed)
+      logOnce(
+        'The external model calls tools although tool_choice is none or there are no tools. The agent does not get these calls.',
+      );
+    const response = isAllowed ? sent : { ...sent, toolCalls: [] };
     const tokens = tokensOf(format, question, response);
     const logprobs = new Float32Array(tokens.length).fill(Number.NaN);
     const stopReason = response.finishReason === 'length' ? 'length' : 'stop';

@@ -60,9 +60,10 @@ export interface GenerateOptions {
    */
   readonly reasoning?: 'as-sent' | 'restore';
   /**
-   * Number of latest calls whose turns and stored responses are never dropped. Older ones are
-   * dropped in groups, so that at most 2 × `keptCalls` are stored. Set it for models that never
-   * end.
+   * Number of latest calls whose turns and stored responses are never dropped. Failed calls and
+   * counts of prompt tokens are calls, too. A call of more than 8,000 tokens, prompt included,
+   * counts once for every 8,000. Older calls are dropped in groups, so that at most 2 × `keptCalls`
+   * are stored. Set it for models that never end.
    * @default no limit
    */
   readonly keptCalls?: number;
@@ -157,19 +158,46 @@ interface Rollout {
   readonly texts: LongTexts;
   readonly history: History;
   readonly counters: Counters;
+  readonly logOnce: CallHooks['logOnce'];
 }
 
-export function createCalls(options: GenerateOptions, history: History, counters: Counters): Calls {
+/** Tokens of a call that counts once for {@link GenerateOptions.keptCalls}. */
+const tokensOfCall = 8000;
+
+export interface CallHooks {
+  /** Forgets the stored responses of all calls before the previous call of this function. */
+  readonly forgetResponses: () => void;
+  /** Logs a message, unless it was logged before. */
+  readonly logOnce: (text: string) => void;
+}
+
+export function createCalls(
+  options: GenerateOptions,
+  history: History,
+  counters: Counters,
+  { forgetResponses, logOnce }: CallHooks,
+): Calls {
   const {
     format,
     runtime: { clock },
   } = options;
   const texts = createLongTexts(options);
-  const { reasoning, keptCalls: keptPrompts } = options;
-  const ledger = createLedger(texts.format, { reasoning, keptPrompts });
-  const rollout = { options, ledger, texts, history, counters };
+  const { reasoning, keptCalls = Infinity } = options;
+  const ledger = createLedger(texts.format, { reasoning });
+  const rollout = { options, ledger, texts, history, counters, logOnce };
   let calls = 0;
+  // Calls since earlier ones were forgotten, counted as `keptCalls` counts them.
+  let callsToKeep = 0;
+  const begin = (): void => {
+    if (callsToKeep >= keptCalls) {
+      ledger.forgetEarlier();
+      forgetResponses();
+      callsToKeep = 0;
+    }
+    callsToKeep++;
+  };
   const countPrompt: CountPrompt = async (request) => {
+    begin();
     const conversation = conversationOf(request);
     const { ids } = await texts.attempt(() => promptFor(rollout, request, conversation));
     return ids.length;
@@ -177,6 +205,7 @@ export function createCalls(options: GenerateOptions, history: History, counters
   const generate: Generate = async (request) => {
     const { signal } = request;
     throwIfAborted(signal);
+    begin();
     const conversation = conversationOf(request);
     const { tools } = conversation;
     // The prompt is awaited only if it is a promise, so that calls without long texts are numbered
@@ -206,6 +235,8 @@ export function createCalls(options: GenerateOptions, history: History, counters
       return { response, sequence, malformedToolCalls: turn.malformedToolCalls };
     });
     const recorded = record(rollout, prompt, choices, { callIndex, time });
+    const tokens = choices.reduce((sum, { response }) => sum + response.tokens.length, 0);
+    callsToKeep += Math.max(0, tokens / tokensOfCall - 1);
     return { callIndex, promptIds: prompt.ids, choices, recorded };
   };
   return { generate, countPrompt };
@@ -225,7 +256,16 @@ async function answersOf(rollout: Rollout, call: AskedCall): Promise<readonly An
   const { signal } = request;
   if (external) {
     const { policyVersion } = sampler;
-    const question = { ...conversation, enableThinking, settings, policyVersion, signal };
+    const { parseTools } = request;
+    const question = {
+      ...conversation,
+      parseTools,
+      enableThinking,
+      settings,
+      policyVersion,
+      signal,
+      logOnce: rollout.logOnce,
+    };
     return askExternal(external, format, question);
   }
   const callable = (request.parseTools && conversation.tools) || false;

@@ -57,17 +57,29 @@ function normalizeTool(value: unknown, i: number): ToolDefinition {
     );
   }
   const definition = (tool.function ?? {}) as Definition;
-  for (const [key, { ok, expected }] of Object.entries(fields)) {
-    if (ok(definition[key])) continue;
-    const what = definition[key] === undefined ? 'is missing' : `is ${quote(definition[key])}`;
-    throw invalidRequest(`tools[${i}].function.${key}`, what, expected);
-  }
+  checkDefinition(definition, (key) => `tools[${i}].function.${key}`);
   const parametersSource = sourceOf(definition['parameters']);
   return {
     type: 'function',
     function: keptFields(definition) as ToolDefinition['function'],
     ...(parametersSource !== undefined && { parametersSource }),
   };
+}
+
+/**
+ * Checks a definition in the format of chat completions.
+ * @param pathOf returns the path of a field in the client's request
+ * @throws ModelError 400 naming the field
+ */
+export function checkDefinition(
+  definition: Definition,
+  pathOf: (field: string) => string,
+): asserts definition is Definition & { readonly name: string } {
+  for (const [key, { ok, expected }] of Object.entries(fields)) {
+    if (ok(definition[key])) continue;
+    const what = definition[key] === undefined ? 'is missing' : `is ${quote(definition[key])}`;
+    throw invalidRequest(pathOf(key), what, expected);
+  }
 }
 
 const sourceOf = (parameters: unknown): string | undefined =>

@@ -62,8 +62,10 @@ const pragma = (database: DatabaseSync, name: string): number =>
 
 export function prepareStatements(
   database: DatabaseSync,
-  { isWhole }: Pick<CheckedTables, 'isWhole'>,
+  { isWhole, rowCount }: Pick<CheckedTables, 'isWhole' | 'rowCount'>,
 ) {
+  // The condition of the index `unsettled`.
+  const ready = 'reward IS NOT NULL AND bytes IS NOT NULL';
   return {
     insert: database.prepare(
       'INSERT OR IGNORE INTO call (msg, choice, session, bytes) VALUES (?, ?, ?, ?)',
@@ -72,24 +74,21 @@ export function prepareStatements(
       'SELECT id, msg, choice, session, reward, task, run FROM call WHERE msg = ? ORDER BY choice',
     ),
     reward: database.prepare('UPDATE call SET reward = ?, task = ?, run = ? WHERE id = ?'),
-    assign: database.prepare(
-      'UPDATE call SET batch = ? WHERE reward IS NOT NULL AND bytes IS NOT NULL AND batch IS NULL',
-    ),
+    assign: database.prepare(`UPDATE call SET batch = ? WHERE ${ready} AND batch IS NULL`),
     unfinished: database.prepare(
-      'SELECT batch FROM call WHERE reward IS NOT NULL AND bytes IS NOT NULL AND batch IS NOT NULL LIMIT 1',
+      `SELECT batch FROM call WHERE ${ready} AND batch IS NOT NULL LIMIT 1`,
     ),
     ofBatch: database.prepare(
-      `SELECT msg, choice, session, reward, task, run, bytes, ${isWhole('call')} AS is_whole FROM call WHERE reward IS NOT NULL AND bytes IS NOT NULL AND batch = ? ORDER BY id`,
+      `SELECT msg, choice, session, reward, task, run, bytes, ${isWhole('call')} AS is_whole FROM call WHERE ${ready} AND batch = ? ORDER BY id`,
     ),
-    finish: database.prepare(
-      'UPDATE call SET bytes = NULL WHERE reward IS NOT NULL AND bytes IS NOT NULL AND batch = ?',
-    ),
+    finish: database.prepare(`UPDATE call SET bytes = NULL WHERE ${ready} AND batch = ?`),
     expire: database.prepare(
       'DELETE FROM call WHERE reward IS NULL AND id <= (SELECT id FROM call WHERE reward IS NULL ORDER BY id DESC LIMIT 1 OFFSET ?)',
     ),
     counts: database.prepare(
-      `SELECT count(*) AS total, count(*) FILTER (WHERE reward IS NULL) AS open,
-       count(*) FILTER (WHERE reward IS NOT NULL AND bytes IS NOT NULL) AS ready FROM call`,
+      `SELECT ${rowCount('call')} AS total,
+       (SELECT count(*) FROM call WHERE reward IS NULL) AS open,
+       (SELECT count(*) FROM call WHERE ${ready}) AS ready`,
     ),
     fact: database.prepare('SELECT value FROM fact WHERE name = ?'),
     setFact: database.prepare('UPDATE fact SET value = ? WHERE name = ?'),

@@ -107,7 +107,8 @@ export function weightsCases({
       withFolder(async (directory) => {
         const saved = await withEngine(async (engine) => {
           await trainOnce(engine, batch(), learningRate);
-          await engine.trainer.save(directory, { optimizer: false });
+          for (const optimizer of [true, false])
+            await engine.trainer.save(directory, { optimizer });
           return logprobsOf(engine, batch());
         });
         await withEngine(async (engine) => {

@@ -30,7 +30,7 @@ export function valueWeightsCases({ withCritic, batch, learningRate }: ValueFixt
       withFolder(async (directory) => {
         const saved = await withCritic(async (critic) => {
           await fitOnce(critic, batch(), learningRate);
-          await critic.save(directory, { optimizer: false });
+          for (const optimizer of [true, false]) await critic.save(directory, { optimizer });
           return valuesOf(critic, batch());
         });
         await withCritic(async (critic) => {

@@ -66,6 +66,18 @@ describe('createRemoteModel', () => {
     expect(body).toEqual({ model: 'big', messages: ask, max_completion_tokens: 5 });
   });
 
+  it('sends tools that the model may not call with tool_choice none', async () => {
+    const { model, seen } = await serve([[200, completion]]);
+    const tool = { type: 'function', function: { name: 'add' } } as const;
+    await model.chat(ask, { tools: [tool], toolChoice: 'none' });
+    expect(seen[0]?.body).toEqual({
+      model: 'big',
+      messages: ask,
+      tools: [tool],
+      tool_choice: 'none',
+    });
+  });
+
   it.each([
     [
       'chat/completions',

@@ -104,6 +104,8 @@ function toRequest(
     max_tokens: call.maxTokens,
     stop: stop.length > 0 ? [...stop] : undefined,
     tools: tools.length > 0 ? (tools as unknown as OpenAI.ChatCompletionTool[]) : undefined,
+    // Services reject the field without tools.
+    tool_choice: tools.length > 0 ? call.toolChoice : undefined,
     top_k: topK !== undefined && topK > 0 ? topK : undefined,
     min_tokens: minTokens !== undefined && minTokens > 0 ? minTokens : undefined,
   };

@@ -3,8 +3,54 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { testRuntime } from '@trinity-rft/testing';
 import { expect, it } from 'vitest';
-import type { StageContext } from '../../context/stage-context.js';
+import type { ServeAddress, StageContext } from '../../context/stage-context.js';
 import { serveUntilInterrupted, type ServerParts } from './server.js';
+
+it('asks no model for a POST to a path that is not served', async () => {
+  const jobDirectory = await mkdtemp(path.join(tmpdir(), 'trinity-serving-'));
+  const stop = new AbortController();
+  const opened = Promise.withResolvers<ServeAddress>();
+  const context = {
+    stage: {
+      ...{ project: 'shop', name: 'run', jobDirectory, model: { modelPath: 'tiny' } },
+      explorer: {
+        rolloutModel: {},
+        serve: { host: '127.0.0.1', port: 0, corsOrigins: [] },
+      },
+    },
+    runtime: testRuntime(),
+    signal: stop.signal,
+    serve: { onOpen: opened.resolve, drainMs: 0 },
+  };
+  const never = new AbortController().signal;
+  const made: string[] = [];
+  const parts = {
+    turns: { unfinishedBatch: async () => undefined, failed: never },
+    engine: { sampler: { policyVersion: 0 }, failed: never },
+    handlers: (session: string) => {
+      made.push(session);
+      return async () => Response.json({});
+    },
+    updateWeights: async () => ({ step: 0 }),
+  };
+  const serving = serveUntilInterrupted(
+    context as unknown as StageContext,
+    parts as unknown as ServerParts,
+  );
+  const { url, apiKey } = await opened.promise;
+  const post = (route: string): Promise<Response> =>
+    fetch(`${url}/v1/${route}`, {
+      method: 'POST',
+      body: '{"messages": [], "user": "me"}',
+      headers: { authorization: `Bearer ${apiKey}` },
+    });
+  const statuses = [(await post('models')).status, (await post('none')).status];
+  expect([...statuses, made]).toEqual([405, 404, []]);
+  expect([(await post('chat/completions')).status, made]).toEqual([200, ['user:me']]);
+  stop.abort();
+  await serving;
+  await rm(jobDirectory, { recursive: true });
+});
 
 it('ends with the error of an update that fails before the model is described', async () => {
   const jobDirectory = await mkdtemp(path.join(tmpdir(), 'trinity-serving-'));

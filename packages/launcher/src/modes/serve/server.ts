@@ -1,6 +1,7 @@
 /** Opens the server of mode `serve`, serves until the interrupt, and shuts the server down. */
 import { stopping } from '@trinity-rft/http-server';
 import {
+  assertServed,
   errorResponseTo,
   openEndpointServer,
   type EndpointServer,
@@ -49,7 +50,10 @@ export async function serveUntilInterrupted(
     commit: parts.commit,
     policyVersion: () => engine.sampler.policyVersion,
     extraMetrics: parts.extraMetrics,
-    readBody: (request) => readBody(request, { runtime, parseLongBody }, 'a request of this API'),
+    readBody: async (request) => {
+      assertServed(request);
+      return readBody(request, { runtime, parseLongBody }, 'a request of this API');
+    },
     modelErrorResponse: errorResponseTo,
     clock: runtime.clock,
     logger: runtime.logger,

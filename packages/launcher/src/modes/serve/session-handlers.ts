@@ -6,7 +6,7 @@ import { describeError, type Runtime } from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
 import { createRolloutModel } from '@trinity-rft/model';
 import type { EncoderThread } from '@trinity-rft/model/internal';
-import type { ServeOptions } from '../../outer/outer.js';
+import { keptCallsPerSession, type ServeOptions } from '../../outer/outer.js';
 import { modelSettings } from '../../assembly/models/model-settings.js';
 import { runOf, servedName } from './served-model.js';
 
@@ -44,6 +44,8 @@ export function sessionHandlers(
     clientSampling: 'respect' as const,
     constrainedDecoding: true,
     strictFields: true,
+    // A client may use one session for as long as the server runs.
+    keptCalls: keptCallsPerSession,
     independentClients: true,
     streamText: 'sampled' as const,
     // The turn store records the calls instead.

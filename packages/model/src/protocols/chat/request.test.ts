@@ -227,3 +227,34 @@ it.each(['/v1/models/ours/agent', '/r/7/v1/models/ours%2Fagent/'])(
     ]);
   },
 );
+
+it.each([
+  [[{ role: 'user', content: [{ type: 'image_url' }] }], 'messages[0].content[0].type'],
+  [[...messages, { role: 'bogus', content: 'x' }], 'messages[1].role'],
+  [[], 'messages'],
+])(
+  'names the place of a fault as the client sent it, whatever the endpoint adds',
+  async (sent, param) => {
+    const { model } = scripted([]);
+    for (const more of [
+      {},
+      { response_format: { type: 'json_object' } },
+      { tools, tool_choice: 'required' },
+    ]) {
+      const answer = await model.handler(post({ messages: sent, ...more }));
+      expect([answer.status, await answer.json()]).toMatchObject([400, { error: { param } }]);
+    }
+  },
+);
+
+it.each([
+  [{ name: 'x', parameters: [1] }, 'tools[0].parameters'],
+  [{ name: 'x', description: 4 }, 'tools[0].description'],
+  [{ name: '' }, 'tools[0].name'],
+])('names the field of a tool of the Responses API: %j', async (tool, param) => {
+  const { model } = scripted([]);
+  const answer = await model.handler(
+    responses({ input: 'hi', tools: [{ type: 'function', ...tool }] }),
+  );
+  expect([answer.status, await answer.json()]).toMatchObject([400, { error: { param } }]);
+});

@@ -2,7 +2,7 @@
  * Reads chat completion requests, and decides which fields of a client's JSON are used, ignored or
  * rejected.
  */
-import { normalizeMessages } from '@trinity-rft/chat';
+import { normalizeMessages, type NormalMessage } from '@trinity-rft/chat';
 import { invalidRequest, isPrefill, quote, withInstructions } from '@trinity-rft/chat/internal';
 import type { RouteContext } from '../shared/route.js';
 import {
@@ -44,7 +44,7 @@ export interface ChatCompletionRequest extends RequestedSampling, ConstraintRequ
   /**
    * Messages of the conversation. They include instructions that the endpoint adds for the model.
    */
-  readonly messages: readonly unknown[];
+  readonly messages: readonly NormalMessage[];
   readonly tools: readonly unknown[];
   /** False for `tool_choice: "none"`, in which case the response is not parsed for tool calls. */
   readonly parseTools: boolean;
@@ -108,7 +108,7 @@ export function readRequest(body: unknown, context: RouteContext): ChatCompletio
   const logprobs = flag(body, 'logprobs');
   checkToolResults(messages);
   const instructed = withInstructions(
-    messages,
+    normalizeMessages(messages),
     [
       format && formatInstruction(format, tools.length > 0 && parseTools),
       toolChoiceInstruction(choice, wantsOneCall(body, tools)),
@@ -146,10 +146,10 @@ const unsupported: readonly UnsupportedField[] = [
  * behaviour: the model continues a final assistant message that has no tool calls, and replies to
  * any other final message.
  */
-function checkEnding(body: JsonObject, messages: readonly unknown[]): void {
+function checkEnding(body: JsonObject, messages: readonly NormalMessage[]): void {
   if (!['continue_final_message', 'add_generation_prompt'].some((field) => isPresent(body[field])))
     return;
-  const continues = isPrefill(normalizeMessages(messages).at(-1));
+  const continues = isPrefill(messages.at(-1));
   const expected = `${continues}: the model ${continues ? 'continues' : 'does not continue'} the last message`;
   const given = [
     ['continue_final_message', continues],

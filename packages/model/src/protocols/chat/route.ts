@@ -2,7 +2,6 @@
 import type { Answer } from '../shared/answer/answer.js';
 import { type LiveAnswer } from '../shared/answer/live-answer.js';
 import { completedBy, completionEncodings, type CompletedCall } from '../shared/completed-call.js';
-import { checkChoices } from '../shared/endpoint-policy.js';
 import { reportIgnoredSettings } from '../shared/ignored-settings.js';
 import { readBody, type RequestBody } from '../shared/request/body.js';
 import { answerRequest, turnListener, type RouteContext } from '../shared/route.js';
@@ -18,7 +17,6 @@ export async function chatCompletions(
 ): Promise<Answer> {
   const { value, digest } = body ?? (await readBody(request, context, 'a chat completion request'));
   const parsed = readRequest(value, context);
-  checkChoices(context, parsed.n);
   reportIgnoredSettings(parsed, context);
   return answerRequest(request, digest, context, parsed.stream ? sse : json, (signal, live) =>
     complete(parsed, context, signal, live),

@@ -5,7 +5,6 @@
 import type { Answer } from '../shared/answer/answer.js';
 import { type LiveAnswer } from '../shared/answer/live-answer.js';
 import { completedBy, completionEncodings, type CompletedCall } from '../shared/completed-call.js';
-import { checkChoices } from '../shared/endpoint-policy.js';
 import { reportIgnoredSettings } from '../shared/ignored-settings.js';
 import { withFieldNames } from '../shared/request/fields.js';
 import { readBody, type RequestBody } from '../shared/request/body.js';
@@ -22,7 +21,6 @@ export async function textCompletions(
 ): Promise<Answer> {
   const { value, digest } = body ?? (await readBody(request, context, 'a completion request'));
   const parsed = readRequest(value, context.tokenizer.vocabularySize, context);
-  checkChoices(context, parsed.n);
   reportIgnoredSettings({ ...parsed, constraintFields: [] }, context);
   return answerRequest(request, digest, context, parsed.stream ? sse : json, (signal, live) =>
     complete(parsed, context, signal, live),

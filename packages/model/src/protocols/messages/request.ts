@@ -2,7 +2,9 @@
  * Reads requests of Anthropic's Messages API, and decides which fields of a client's JSON are used
  * or rejected.
  */
+import { normalizeMessages, type NormalMessage } from '@trinity-rft/chat';
 import { invalidRequest, quote, withInstructions } from '@trinity-rft/chat/internal';
+import { checkDefinition } from '../../rollout/tool-definitions.js';
 import type { RouteContext } from '../shared/route.js';
 import {
   flag,
@@ -39,7 +41,7 @@ export interface MessagesRequest extends RequestedSampling, ConstraintRequest {
    * Messages in the format of chat completions. They include instructions that the endpoint adds
    * for the model.
    */
-  readonly messages: readonly unknown[];
+  readonly messages: readonly NormalMessage[];
   /** Tools in the format of chat completions. */
   readonly tools: readonly unknown[];
   readonly parseTools: boolean;
@@ -66,7 +68,7 @@ export function readRequest(body: unknown, context: RouteContext): MessagesReque
   const parseTools = choice !== 'none';
   return {
     messages: withInstructions(
-      toChatMessages(body),
+      normalizeMessages(toChatMessages(body)),
       [
         format && formatInstruction(format, tools.length > 0 && parseTools),
         toolChoiceInstruction(choice, oneCall),
@@ -121,9 +123,10 @@ function readTool(tool: unknown, i: number): FunctionTool {
       `is ${quote(type)}`,
       'custom; tools of the server are not supported',
     );
-  if (typeof name !== 'string' || name === '')
-    throw invalidRequest(`tools[${i}].name`, `is ${quote(name)}`, 'the name of the tool');
-  return { type: 'function', function: { name, description, parameters } };
+  const definition = { name, description, parameters };
+  const field = (key: string): string => (key === 'parameters' ? 'input_schema' : key);
+  checkDefinition(definition, (key) => `tools[${i}].${field(key)}`);
+  return { type: 'function', function: definition };
 }
 
 function readChoice(

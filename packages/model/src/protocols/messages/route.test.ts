@@ -37,6 +37,14 @@ const tools = [
 ];
 const call = '<tool_call>\n{"name": "add", "arguments": {"a": 1, "b": 2}}\n</tool_call>';
 const base = { model: 'any', max_tokens: 200 };
+const uses = (...calls: readonly object[]): object => ({
+  role: 'assistant',
+  content: calls.map((use) => ({ type: 'tool_use', name: 'add', input: {}, ...use })),
+});
+const result = (id: unknown, isError?: unknown, content = 'it says'): object => ({
+  role: 'user',
+  content: [{ type: 'tool_result', tool_use_id: id, content, is_error: isError }],
+});
 
 describe('the Messages API, with its own client', () => {
   it('answers with text, its usage and why it stopped', async () => {
@@ -151,8 +159,9 @@ describe('the Messages API, with its own client', () => {
     const { client, sampler } = serve();
     const failure = async (more: object): Promise<unknown> =>
       client.messages
-        .create({ ...base, messages: [{ role: 'user', content: 'hi' }], ...more })
+        .create({ ...base, system: 's', messages: [{ role: 'user', content: 'hi' }], ...more })
         .catch((error: unknown) => error);
+    const nested: unknown = JSON.parse('['.repeat(120) + ']'.repeat(120));
     const image = { type: 'image', source: { type: 'url', url: 'http://x' } };
     for (const [more, words] of [
       [
@@ -162,6 +171,23 @@ describe('the Messages API, with its own client', () => {
       [{ tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 'tools[0].type'],
       [{ frobnicate: 1 }, 'frobnicate is not a field'],
       [{ thinking: { type: 'odd' } }, 'thinking.type'],
+      [{ messages: [] }, 'messages is empty'],
+      [{ messages: undefined }, 'messages is missing'],
+      [{ messages: [uses({ id: 'a', name: '' })] }, 'messages[0].content[0].name is ""'],
+      [
+        { messages: [uses({ id: 'a', input: { a: nested } })] },
+        'messages[0].content[0].input is nested deeper than 120 levels',
+      ],
+      [{ messages: [result('q')] }, 'messages[0].content[0].tool_use_id is "q"'],
+      [
+        { messages: [uses({ id: 'a' }), { role: 'user', content: [] }, result(7)] },
+        'messages[2].content[0].tool_use_id is 7',
+      ],
+      [{ messages: [uses({ id: 'a' }, { id: 'a' })] }, 'messages[0].content[1].id is "a" again'],
+      [{ messages: [uses({ id: 'a', name: 7 })] }, 'messages[0].content[0].name is 7'],
+      [{ messages: [uses({ id: 'a' }), result('a', 'yes')] }, 'content[0].is_error is "yes"'],
+      [{ tools: [{ name: 'x', input_schema: [1] }] }, 'tools[0].input_schema is [1]'],
+      [{ tools: [{ name: 'x', description: 4, input_schema: {} }] }, 'tools[0].description is 4'],
     ] as const) {
       const error = await failure(more);
       expect(error).toBeInstanceOf(APIError);
@@ -177,5 +203,17 @@ describe('the Messages API, with its own client', () => {
       });
     }
     expect(sampler.calls).toEqual([]);
+  });
+
+  it('shows the model which tool calls failed', async () => {
+    const { client, sampler } = serve('a<|im_end|>');
+    const messages = [
+      uses({ id: 'a' }, { id: 'b' }, { id: 'c' }),
+      ...[result('a', true), result('b', false), result('c', true, 'Error: it says')],
+    ];
+    await client.messages.create({ ...base, messages: messages as never });
+    const prompt = decode(sampler.calls[0]!.prompt);
+    const [error, none] = ['Error: it says', 'it says'];
+    expect(prompt.match(/(Error: )*it says/g)).toEqual([error, none, error]);
   });
 });

@@ -5,7 +5,6 @@ import type { LiveAnswer } from '../shared/answer/live-answer.js';
 import { reportIgnoredSettings } from '../shared/ignored-settings.js';
 import { readBody, type RequestBody } from '../shared/request/body.js';
 import { answerRequest, turnListener, type RouteContext } from '../shared/route.js';
-import { checkToolResults } from '../shared/request/tool-results.js';
 import { errorBody } from './error-body.js';
 import { eventWriter, failureEvents } from './events.js';
 import { readRequest, type MessagesRequest } from './request.js';
@@ -36,7 +35,6 @@ export async function messages(
 ): Promise<Answer> {
   const { value, digest } = body ?? (await readBody(request, context, 'a Messages request'));
   const parsed = readRequest(value, context);
-  checkToolResults(parsed.messages);
   reportIgnoredSettings(parsed, context);
   return answerRequest(request, digest, context, parsed.stream ? sse : json, (signal, live) =>
     create(parsed, context, signal, live),

@@ -1,4 +1,4 @@
-import { withInstructions } from '@trinity-rft/chat/internal';
+import { invalidRequest, withInstructions } from '@trinity-rft/chat/internal';
 import type { GenerateRequest } from '../../rollout/generate.js';
 import { formatInstruction } from '../shared/request/response-format.js';
 import { toolChoiceInstruction } from '../shared/request/tool-choice.js';
@@ -9,6 +9,7 @@ import type { ResponsesRequest } from './request.js';
 /**
  * Returns the request that generates the response to a conversation. Its messages begin with the
  * instructions of the current request. Instructions of earlier requests are not repeated.
+ * @throws ModelError 400 if there are no items
  */
 export function generateRequest(
   parsed: ResponsesRequest,
@@ -26,8 +27,10 @@ export function generateRequest(
     maxTokens,
     topLogprobs,
   } = parsed;
+  if (items.length === 0) throw invalidRequest('input', 'is empty', 'at least one item');
   const parseTools = toolChoice !== 'none';
-  const system = instructions === undefined ? [] : [{ role: 'system', content: instructions }];
+  const system =
+    instructions === undefined ? [] : [{ role: 'system' as const, content: instructions }];
   const messages = withInstructions(
     [...system, ...items.map(({ message }) => message)],
     [

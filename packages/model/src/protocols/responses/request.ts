@@ -4,7 +4,9 @@
  */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import type { OpenAI } from 'openai';
+import { checkDefinition } from '../../rollout/tool-definitions.js';
 import type { EndpointPolicy } from '../shared/endpoint-policy.js';
+import type { RouteContext } from '../shared/route.js';
 import {
   flag,
   integer,
@@ -105,7 +107,7 @@ const textFields: ReadonlySet<string> = new Set(['format']);
  * Reads a Responses request.
  * @throws ModelError 400 naming the field that is invalid or not supported
  */
-export function readRequest(body: unknown, policy: EndpointPolicy): ResponsesRequest {
+export function readRequest(body: unknown, policy: RouteContext): ResponsesRequest {
   if (!isObject(body)) throw invalidRequest('body', 'is not a JSON object', 'a Responses request');
   rejectUnsupported(body, unsupported);
   checkFields(body, usedFields, policy);
@@ -181,16 +183,14 @@ function readInputField(body: JsonObject, continues: boolean): string | readonly
 function readTool(tool: unknown, i: number): FunctionTool {
   if (!isObject(tool)) throw invalidRequest(`tools[${i}]`, `is ${quote(tool)}`, 'a tool');
   const { type, ...definition } = tool;
-  const { name } = definition;
   if (type !== 'function')
     throw invalidRequest(
       `tools[${i}].type`,
       `is ${quote(type)}`,
       'function; hosted and custom tools are not supported',
     );
-  if (typeof name !== 'string' || name === '')
-    throw invalidRequest(`tools[${i}].name`, `is ${quote(name)}`, 'the name of the function');
-  return { type, function: definition as FunctionTool['function'] };
+  checkDefinition(definition, (key) => `tools[${i}].${key}`);
+  return { type, function: definition };
 }
 
 /**

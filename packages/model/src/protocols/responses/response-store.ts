@@ -19,10 +19,12 @@ export interface ResponseStore {
   get(id: string): StoredResponse | undefined;
   item(id: string): Item | undefined;
   /**
-   * Deletes a response. Returns false for an unknown id. Responses that continue the deleted
-   * response keep their link to it.
+   * Deletes a response, with the items that no other stored response has. Returns false for an
+   * unknown id. Responses that continue the deleted response keep their link to it.
    */
   delete(id: string): boolean;
+  /** Forgets all responses that were added before the previous call of this function. */
+  forgetEarlier(): void;
 }
 
 export interface ResponsesContext extends RouteContext {
@@ -38,17 +40,10 @@ interface Generation {
   readonly items: Map<string, Item>;
 }
 
-/**
- * Creates a store.
- * @param kept number of latest responses that are never dropped. Older ones are dropped in groups,
- * so that at most 2 × `kept` responses are stored
- */
-export function createResponseStore(kept = Infinity): ResponseStore {
+export function createResponseStore(): ResponseStore {
   let generations: readonly Generation[] = [newGeneration()];
-  let added = 0;
   return {
     add: (response) => {
-      if (++added % kept === 0) generations = [...generations.slice(-1), newGeneration()];
       const { responses, items } = generations.at(-1)!;
       responses.set(response.body.id, response);
       // An input item may have an id that another process has created. Ids of this endpoint's
@@ -64,9 +59,33 @@ export function createResponseStore(kept = Infinity): ResponseStore {
     },
     get: (id) => inFirst(generations, ({ responses }) => responses.get(id)),
     item: (id) => inFirst(generations, ({ items }) => items.get(id)),
-    delete: (id) => generations.some(({ responses }) => responses.delete(id)),
+    delete: (id) => {
+      const found = inFirst(generations, ({ responses }) => responses.get(id));
+      if (!found) return false;
+      for (const { responses } of generations) responses.delete(id);
+      const stored = generations.flatMap(({ responses }) => [...responses.values()]);
+      // Clients send items back, so that another response may have an item with the same id.
+      const others = new Map(
+        stored.toReversed().flatMap((one) => ownItems(one).map((item) => [idOf(item), item])),
+      );
+      for (const item of ownItems(found)) {
+        const itemId = idOf(item) ?? '';
+        const other = others.get(itemId);
+        for (const { items } of generations) {
+          if (items.get(itemId) !== item) continue;
+          if (other) items.set(itemId, other);
+          else items.delete(itemId);
+        }
+      }
+      return true;
+    },
+    forgetEarlier: () => {
+      generations = [...generations.slice(-1), newGeneration()];
+    },
   };
 }
+
+const ownItems = ({ input, output }: StoredResponse): readonly Item[] => [...input, ...output];
 
 const newGeneration = (): Generation => ({ responses: new Map(), items: new Map() });
 

@@ -74,6 +74,26 @@ describe('stored responses', () => {
     expect(model.metrics()).toMatchObject({ 'model/spliced': 2 });
   });
 
+  it('are deleted with their items, but for those that another stored response has', async () => {
+    const { model } = scripted(Array<string>(4).fill('a<|im_end|>'));
+    const { responses } = model.openaiClient();
+    const question = { type: 'message' as const, id: 'q', role: 'user' as const, content: 'hi' };
+    const first = await responses.create({ ...base, input: [question] as never });
+    const references = [{ id: 'q' }, { id: first.output[0]!.id! }, { role: 'user', content: 'on' }];
+    const ask = (): Promise<{ readonly id: string }> =>
+      responses.create({ ...base, input: references as never });
+    const second = await ask();
+    await responses.delete(first.id);
+    const third = await ask();
+    for (const { id } of [second, third]) await responses.delete(id);
+    await expect(ask()).rejects.toMatchObject({ status: 400, param: 'input[0].id' });
+    const output = references.slice(1);
+    await expect(responses.create({ ...base, input: output as never })).rejects.toMatchObject({
+      status: 400,
+      param: 'input[0].id',
+    });
+  });
+
   it('are kept for keptCalls later calls at least, and forgotten after twice as many', async () => {
     const { model } = scripted(Array<string>(7).fill('a<|im_end|>'), { keptCalls: 3 });
     const { responses } = model.openaiClient();
@@ -85,6 +105,38 @@ describe('stored responses', () => {
     }
     await expect(responses.retrieve(ids[0]!)).rejects.toBeInstanceOf(NotFoundError);
     expect(model.metrics()).toMatchObject({ 'model/spliced': 6 });
+  });
+
+  it('are forgotten earlier if they are long: a call counts once for every 8,000 tokens', async () => {
+    const script = Array<Int32Array>(4).fill(encode('a<|im_end|>'));
+    const model = modelOver(scriptedSampler({ script, maxModelLen: 40_000 }), { keptCalls: 4 });
+    const { responses } = model.openaiClient();
+    const ids: string[] = [];
+    for (const _ of [1, 2, 3, 4])
+      ids.push((await responses.create({ ...base, input: 'x'.repeat(32_000) })).id);
+    await expect(responses.retrieve(ids[1]!)).rejects.toBeInstanceOf(NotFoundError);
+    expect((await responses.retrieve(ids[2]!)).id).toBe(ids[2]);
+  });
+
+  it.each([{ instructions: 'be brief' }, { text: { format: { type: 'json_object' as const } } }])(
+    'need an input beside %o',
+    async (more) => {
+      const { model } = scripted([]);
+      await expect(
+        model.openaiClient().responses.create({ ...base, ...more, input: [] }),
+      ).rejects.toMatchObject({ status: 400, param: 'input' });
+    },
+  );
+
+  it('keep an item that a later response repeats when the first one is deleted', async () => {
+    const { model } = scripted(['a<|im_end|>', 'b<|im_end|>', 'c<|im_end|>']);
+    const { responses } = model.openaiClient();
+    const first = await responses.create(base);
+    const sent = [{ role: 'user', content: 'hi' }, ...first.output];
+    await responses.create({ ...base, input: sent as never });
+    await responses.delete(first.id);
+    const reference = { type: 'item_reference' as const, id: first.output[0]!.id! };
+    expect((await responses.create({ ...base, input: [reference] })).output_text).toBe('c');
   });
 
   it('are those that were not made with store: false', async () => {

@@ -114,7 +114,8 @@ it.each(['', '{"a": 1', '[1]', 'null'])(
     };
     const external = { chat: async () => [response as ChatResponse] };
     const { model } = scripted([], { external });
-    const answer = await model.handler(post('messages', { messages, max_tokens: 50 }));
+    const tools = [{ name: 'add', input_schema: { type: 'object' } }];
+    const answer = await model.handler(post('messages', { messages, max_tokens: 50, tools }));
     const { content } = (await answer.json()) as { content: readonly { input: object }[] };
     expect(content.map(({ input }) => input)).toEqual([{}]);
   },

@@ -7,11 +7,13 @@ interface ClientSettings {
   readonly constraintFields: readonly string[];
   /** True if the model can call tools that the request does not allow. @default false */
   readonly widensTools?: boolean;
+  /** Variables of the chat template. */
+  readonly templateArgs?: object;
 }
 
 /** Counts requests with settings that are ignored, and logs each distinct message once. */
 export function reportIgnoredSettings(
-  { samplingFields, constraintFields, widensTools = false }: ClientSettings,
+  { samplingFields, constraintFields, widensTools = false, templateArgs = {} }: ClientSettings,
   context: RouteContext,
 ): void {
   const { clientSampling, constrainedDecoding, counters } = context;
@@ -27,6 +29,12 @@ export function reportIgnoredSettings(
       context,
       "The agent allows only some of its tools in tool_choice. This is ignored: the model can call all tools. Leave the others out of the request's tools.",
     );
+  const variables = Object.keys(templateArgs);
+  if (context.isExternal && variables.length > 0)
+    logOnce(
+      context,
+      `The agent sets ${variables.join(', ')} for the chat template. This is ignored: a model behind an API answers, with its own template.`,
+    );
   if (constraintFields.length === 0) return;
   counters.add(constrainedDecoding ? 'constrained' : 'unconstrained');
   if (!constrainedDecoding) {
@@ -37,7 +45,10 @@ export function reportIgnoredSettings(
   }
 }
 
-function logOnce({ notices, runtime }: RouteContext, text: string): void {
+export function logOnce(
+  { notices, runtime }: Pick<RouteContext, 'notices' | 'runtime'>,
+  text: string,
+): void {
   if (notices.has(text)) return;
   notices.add(text);
   runtime.logger.info(text);

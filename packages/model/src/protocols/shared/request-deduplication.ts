@@ -45,12 +45,6 @@ export interface RequestDeduplication {
     request: IncomingRequest,
     generate: StartGeneration<T, Head>,
   ): PendingAnswer<T, Head>;
-  /**
-   * Forgets delivered responses. Must be called after a request was temporarily rejected. The next
-   * retry may belong to the rejected request, so it must not get the response to an earlier, equal
-   * request.
-   */
-  forgetDelivered(): void;
 }
 
 /** The methods of the history that record whether a response was delivered. */
@@ -110,10 +104,6 @@ export function createRequestDeduplication(
       if (existing) counters.add('replayed');
       const entry = existing ?? startAnswer(state, request.key, generate);
       return attachClient(state, entry, request.signal) as PendingAnswer<T, Head>;
-    },
-    forgetDelivered: () => {
-      for (const [key, { finished, delivered }] of state.entries)
-        if (finished && delivered) state.entries.delete(key);
     },
   };
 }

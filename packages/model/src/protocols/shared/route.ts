@@ -29,6 +29,8 @@ export interface RouteContext extends EndpointPolicy {
   readonly tokenizer: Tokenizer;
   /** Role of the message to which the endpoint's own instructions for the model are added. */
   readonly instructionRole: InstructionRole;
+  /** True if an external model responds instead of the sampler. */
+  readonly isExternal: boolean;
   readonly clientSampling: 'override' | 'respect';
   readonly constrainedDecoding: boolean;
   readonly runtime: Pick<Runtime, 'clock' | 'logger' | 'newId'>;

@@ -336,42 +336,6 @@ describe('an answer that no client received', () => {
   });
 });
 
-describe('a pause', () => {
-  it('is a 429 that says when to come back', async () => {
-    let pause: number | undefined = 2.5;
-    const { model } = scripted(['a<|im_end|>'], { pausedFor: () => pause });
-    const refused = await model.handler(post(base));
-    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '3']);
-    expect(await refused.json()).toMatchObject({
-      error: { type: 'rate_limit_error', code: 'paused' },
-    });
-    expect((await model.handler(new Request('http://host/v1/models'))).status).toBe(200);
-    pause = undefined;
-    expect((await model.handler(post(base))).status).toBe(200);
-  });
-
-  it('does not turn a sample that waits for it into an earlier one', async () => {
-    let pause: number | undefined;
-    const { model } = scripted(['a<|im_end|>', 'b<|im_end|>'], { pausedFor: () => pause });
-    const first = await idOf(await model.handler(post(base)));
-    pause = 1;
-    expect((await model.handler(post(base))).status).toBe(429);
-    pause = undefined;
-    expect(
-      await idOf(await model.handler(post(base, { 'x-stainless-retry-count': '1' }))),
-    ).not.toBe(first);
-    expect(steps(model)).toEqual([0, 1]);
-  });
-});
-
-it('rejects several choices where the owner says so', async () => {
-  const { model } = scripted(['a<|im_end|>'], { clientChoices: 'reject' });
-  expect(await (await model.handler(post({ ...base, n: 2 }))).json()).toMatchObject({
-    error: { param: 'n' },
-  });
-  expect((await model.handler(post({ ...base, n: 1 }))).status).toBe(200);
-});
-
 it('keeps no more than a few answers', async () => {
   const inner = scriptedSampler({ script: () => encode('a<|im_end|>') });
   let calls = 0;

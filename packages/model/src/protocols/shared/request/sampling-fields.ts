@@ -33,14 +33,24 @@ export function readSampling(body: JsonObject): RequestedSampling {
  * Reads the number of alternatives per token. Returns 0 if the field is absent.
  * @param request true if the request asks for log-probabilities, and the field with which it can do
  * so
- * @throws ModelError 400 with `strictFields`, if alternatives are requested without
- * log-probabilities
+ * @throws ModelError 400 with `isExternal`, if log-probabilities are requested; with
+ * `strictFields`, if alternatives are requested without log-probabilities
  */
 export function readTopLogprobs(
   body: JsonObject,
   [hasLogprobs, field]: readonly [boolean, string],
-  { strictFields = false }: { readonly strictFields?: boolean },
+  {
+    strictFields = false,
+    isExternal = false,
+  }: { readonly strictFields?: boolean; readonly isExternal?: boolean },
 ): number {
+  if (isExternal && hasLogprobs)
+    throw invalidRequest(
+      field.split(':', 1)[0]!,
+      'asks for log-probabilities, which the model behind an API does not give',
+      `a request without ${field}`,
+      { code: 'not_available' },
+    );
   const top = integer(body, 'top_logprobs', 0, maxTopLogprobs) ?? 0;
   if (strictFields && top > 0 && !hasLogprobs)
     throw invalidRequest('top_logprobs', `is ${top} without log-probabilities`, field);

@@ -19,32 +19,47 @@ export function checkToolResults(messages: readonly unknown[]): void {
     if (role === 'assistant')
       for (const callId of callIds(message['tool_calls'], i)) known.add(callId);
     if (role !== 'tool' || !isPresent(id)) continue;
-    const path = `messages[${i}].tool_call_id`;
-    if (typeof id !== 'string') throw invalidRequest(path, `is ${quote(id)}`, 'a string');
-    if (!known.has(id))
-      throw invalidRequest(
-        path,
-        `is ${quote(id)}, but no earlier message calls a tool with this id`,
-        'the id of a tool call of an earlier assistant message',
-      );
+    checkResultId(id, `messages[${i}].tool_call_id`, known);
   }
 }
 
-function callIds(calls: unknown, message: number): ReadonlySet<string> {
-  const ids = new Set<string>();
+/**
+ * Checks the id of a tool result.
+ * @param known ids of the tool calls of earlier messages
+ * @throws ModelError 400
+ */
+export function checkResultId(id: unknown, path: string, known: ReadonlySet<unknown>): void {
+  if (typeof id !== 'string') throw invalidRequest(path, `is ${quote(id)}`, 'a string');
+  if (!known.has(id))
+    throw invalidRequest(
+      path,
+      `is ${quote(id)}, but no earlier message calls a tool with this id`,
+      'the id of a tool call of an earlier assistant message',
+    );
+}
+
+function callIds(calls: unknown, message: number): ReadonlySet<unknown> {
+  const ids = new Set<unknown>();
   if (!Array.isArray(calls)) return ids;
   for (const [k, call] of (calls as readonly unknown[]).entries()) {
     const id = isObject(call) ? call['id'] : undefined;
     if (!isPresent(id)) continue;
-    const path = `messages[${message}].tool_calls[${k}].id`;
-    if (typeof id !== 'string') throw invalidRequest(path, `is ${quote(id)}`, 'a string');
-    if (id !== '' && ids.has(id))
-      throw invalidRequest(
-        path,
-        `is ${quote(id)} again`,
-        'a different id for every call of a message',
-      );
-    ids.add(id);
+    addCallId(id, `messages[${message}].tool_calls[${k}].id`, ids);
   }
   return ids;
+}
+
+/**
+ * Adds the id of a tool call to the ids of its message.
+ * @throws ModelError 400
+ */
+export function addCallId(id: unknown, path: string, ids: Set<unknown>): void {
+  if (typeof id !== 'string') throw invalidRequest(path, `is ${quote(id)}`, 'a string');
+  if (id !== '' && ids.has(id))
+    throw invalidRequest(
+      path,
+      `is ${quote(id)} again`,
+      'a different id for every call of a message',
+    );
+  ids.add(id);
 }
