@@ -120,6 +120,7 @@ export interface ExportReport {
   readonly source: {
     readonly checkpoint: string;
     readonly step?: number;
+    /** Hub repository of the base model, or the last part of its path. */
     readonly base?: string;
     readonly evaluations?: RunFacts['evaluations'];
   };
@@ -312,5 +313,5 @@ async function weightsIn(
 const sourceOf = (from: string, facts: RunFacts | undefined): ExportReport['source'] => ({
   checkpoint: path.basename(path.resolve(from)),
   ...(facts && { step: facts.step, evaluations: facts.evaluations }),
-  ...(facts?.base !== undefined && { base: path.basename(facts.base) }),
+  ...(facts?.base !== undefined && { base: facts.baseRepository ?? path.basename(facts.base) }),
 });

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadTokenizer } from '@trinity-rft/chat';
 import { openGguf } from '@trinity-rft/chat/gguf';
+import { writeManifest } from '@trinity-rft/core/engine';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import { findModel, loadModel } from '@trinity-rft/local';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -150,6 +151,29 @@ describe('an export', () => {
     expect(card).toContain('library_name: peft');
     const config = await readFile(path.join(folder('lora-hf'), 'adapter_config.json'), 'utf8');
     expect(JSON.parse(config)).toMatchObject({ base_model_name_or_path: 'model' });
+  });
+
+  it('names the hub id of its base model, not the folder in the cache', async () => {
+    const run = folder('run');
+    const base = path.join(scratch, 'models--Qwen--Qwen3-0.6B/snapshots/c1899de289a0');
+    await cp(adapted, path.join(run, 'global_step_1'), { recursive: true });
+    await writeManifest(path.join(run, 'global_step_1'), { step: 1, final: false });
+    const stage = { stage_name: 'run', 'model.model_path': base };
+    const settings = { stages: [{ ...stage, 'model.hub_id': 'Qwen/Qwen3-0.6B@main' }] };
+    await writeFile(path.join(run, 'settings.json'), JSON.stringify(settings));
+    const hf = { format: 'hf', check: undefined } as const;
+    const whole = await exported('of-hub', hf, run);
+    expect(whole.source.base).toBe('Qwen/Qwen3-0.6B');
+    await exported('of-hub-lora', { ...hf, adapterOnly: true }, run);
+    for (const [name, relation] of [
+      ['of-hub', 'finetune'],
+      ['of-hub-lora', 'adapter'],
+    ] as const) {
+      const card = await readFile(path.join(folder(name), 'README.md'), 'utf8');
+      expect(card).toContain(`base_model: Qwen/Qwen3-0.6B\nbase_model_relation: ${relation}\n`);
+    }
+    const config = await readFile(path.join(folder('of-hub-lora'), 'adapter_config.json'), 'utf8');
+    expect(JSON.parse(config)).toMatchObject({ base_model_name_or_path: 'Qwen/Qwen3-0.6B' });
   });
 
   it('for Ollama passes prompts of unknown templates on, and says so', async () => {
