@@ -249,18 +249,22 @@ async function rewardsOf(
 
 /**
  * Writes the files beside the weights of a whole model: `chat.mjs` and, if the export is a folder
- * of files, the chat template of training.
+ * of files, the chat template of training and the ids of the tokens that ended its responses.
  */
 async function writeCompanions(
-  { folder, adapter, chat, name, numbers }: TargetInput,
+  { folder, adapter, chat, name, numbers, format: chatFormat }: TargetInput,
   format: FormatName,
   file: string,
 ): Promise<void> {
   if (adapter !== undefined) return;
   const chatTemplate = chat.chat_template;
-  const isFolder = format === 'hf' || format === 'transformersjs';
-  if (isFolder && chatTemplate !== undefined)
-    await writeTokenizerFiles(folder, { ...(await readTokenizerFiles(folder)), chatTemplate });
+  if (format === 'hf' || format === 'transformersjs') {
+    const files = await readTokenizerFiles(folder);
+    if (chatTemplate !== undefined) await writeTokenizerFiles(folder, { ...files, chatTemplate });
+    const generation = { ...files.generationConfig, eos_token_id: chatFormat.stopTokenIds };
+    const text = `${JSON.stringify(generation, null, 2)}\n`;
+    await writeFile(path.join(folder, 'generation_config.json'), text);
+  }
   const program = chatProgram(format, { file, name, dtype: numbers.name, chat });
   await writeFile(path.join(folder, 'chat.mjs'), program);
 }

@@ -4,14 +4,15 @@ import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { loadTokenizer } from '@trinity-rft/chat';
+import { loadTokenizer, readTokenizerFiles } from '@trinity-rft/chat';
 import { openGguf } from '@trinity-rft/chat/gguf';
 import { writeManifest } from '@trinity-rft/core/engine';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
-import { findModel, loadModel } from '@trinity-rft/local';
+import { chatFormatOf, findModel, loadModel } from '@trinity-rft/local';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { embeddedPlayer } from '../src/check/embedded.js';
 import { openExported } from '../src/check/open-exported.js';
-import { transformersSampler } from '../src/check/transformers-js.js';
+import { transformersPlayer, transformersSampler } from '../src/check/transformers-js.js';
 import { exportModel, renderExport, type ExportOptions, type ExportReport } from '../src/index.js';
 
 const practice = fileURLToPath(
@@ -244,6 +245,52 @@ PARAMETER repeat_penalty 1
       expect(loaded.render([{ role: 'user', content: '1+1' }]).text).toBe('1+1=');
       await loaded.close();
     }
+  });
+});
+
+describe('an export of a model whose template ends turns with another token than its eos', () => {
+  const ending = () => folder('ending');
+  beforeAll(async () => {
+    await cp(practice, ending(), { recursive: true });
+    const change = async (name: string, from: string, to: string): Promise<void> => {
+      const file = path.join(ending(), name);
+      await writeFile(file, (await readFile(file, 'utf8')).replace(from, to));
+    };
+    await change('chat_template.jinja', 'eos_token', "'<|im_end|>'");
+    await change('tokenizer_config.json', '"eos_token": "<|im_end|>"', '"eos_token": "<unk>"');
+    for (const name of ['config.json', 'generation_config.json'])
+      await change(name, '"eos_token_id": 1', '"eos_token_id": 0');
+  });
+
+  it.each([
+    ['transformersjs', 'fp32'],
+    ['hf', 'float32'],
+    ['gguf', 'F32'],
+  ] as const)('stops there in %s', async (format, quantize) => {
+    const directory = folder(`ending-${format}`);
+    const report = await exportModel({
+      model: await findModel(ending()),
+      ...{ format, quantize, directory },
+    });
+    const { generationConfig } = await readTokenizerFiles(path.join(directory, report.file));
+    expect(generationConfig?.['eos_token_id']).toHaveLength(2);
+    expect(generationConfig?.['eos_token_id']).toEqual(expect.arrayContaining([0, 1]));
+  });
+
+  it('answers with transformers.js as the checkpoint', async () => {
+    const format = chatFormatOf(await loadTokenizer(ending()), {});
+    const ids = format.encode(format.render({ messages: [{ role: 'user', content: '12*34' }] }));
+    const answers: (readonly number[])[] = [];
+    for (const open of [
+      () => embeddedPlayer(ending(), format),
+      () => transformersPlayer(folder('ending-transformersjs'), 'fp32'),
+    ]) {
+      const player = await open();
+      answers.push([...(await player.greedy(ids, 64))]);
+      await player.close();
+    }
+    expect(answers[0]!.length).toBeLessThan(64);
+    expect(answers[1]).toEqual(answers[0]);
   });
 });
 

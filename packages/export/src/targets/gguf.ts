@@ -32,14 +32,15 @@ const jsonOf = async (folder: string, name: string): Promise<Json> =>
   JSON.parse(await readFile(path.join(folder, name), 'utf8')) as Json;
 
 async function saveModel(input: TargetInput, target: string): Promise<SavedGguf> {
-  const { from, name, numbers, chat, facts } = input;
+  const { from, name, numbers, chat, format, facts } = input;
   const chatTemplate = chat.chat_template;
   const files = await readTokenizerFiles(from);
+  const generationConfig = { ...files.generationConfig, eos_token_id: [...format.stopTokenIds] };
   const weights = await openMergedWeights(from);
   try {
     const saved = await saveGgufModel({
       config: await jsonOf(from, 'config.json'),
-      tokenizer: { ...files, ...(chatTemplate !== undefined && { chatTemplate }) },
+      tokenizer: { ...files, generationConfig, ...(chatTemplate !== undefined && { chatTemplate }) },
       weights,
       target,
       type: numbers.name as GgufFileType,
