@@ -81,6 +81,7 @@ export interface ExportOptions {
    * @default sequences sampled from the checkpoint
    */
   readonly recorded?: () => Promise<readonly TokenRow[]>;
+  /** Signal that stops the export. The folder then does not appear. */
   readonly signal?: AbortSignal;
   /** Called with each progress message. @default no callback */
   readonly onProgress?: (line: string) => void;
@@ -149,10 +150,11 @@ const writers: Readonly<Record<FormatName, (input: TargetInput) => Promise<Writt
  * Writes an export. The folder appears under its name only when it is complete. If the check fails,
  * the folder is kept, and `export.json` lists the faults.
  * @throws ConfigError for contradictory options, a folder in use, a full disk or a missing package;
- * CheckpointError for a damaged checkpoint, or a model that the format cannot represent
+ * CheckpointError for a damaged checkpoint, or a model that the format cannot represent; the reason
+ * of `signal`
  */
 export async function exportModel(options: ExportOptions): Promise<ExportReport> {
-  const { model, format, directory, onProgress = () => undefined } = options;
+  const { model, format, directory, signal, onProgress = () => undefined } = options;
   const { location: from, chat, run: facts } = model;
   assertFits(options);
   await verifySource(from);
@@ -172,12 +174,19 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
     format: chatFormatOf(await loadTokenizer(from), chat),
     contextTokens: chat.max_model_len ?? (await readModelConfig(from)).maxPositions,
     facts,
-    signal: options.signal,
+    signal,
   };
   return fillFolder(directory, async (folder) => {
+    signal?.throwIfAborted();
     await assertRoom(folder, weights * numbers.bytes * 1.1 + 1e7);
     onProgress(`Writes ${format} (${numbers.name}) from ${from}.`);
-    const { file, ...written } = await writers[format]({ ...input, folder });
+    const { file, ...written } = await writers[format]({ ...input, folder }).catch(
+      (error: unknown) => {
+        signal?.throwIfAborted();
+        throw error;
+      },
+    );
+    signal?.throwIfAborted();
     const notes = [...written.notes, ...thinkingNotes(chat)];
     await writeCompanions({ ...input, folder }, format, file);
     const files = await digestFolder(folder);
@@ -194,9 +203,11 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
       chat,
       notes,
     };
-    const policy = { checkpoint: from, format: input.format, recorded: options.recorded };
+    const policy = { checkpoint: from, format: input.format, recorded: options.recorded, signal };
+    if (isRounded) onProgress('Measures what is lost by rounding again.');
     const mergeLoss = isRounded ? await mergeLossOf(path.join(folder, file), policy) : undefined;
     const check = options.check && (await checked({ ...input, folder, file }, options, onProgress));
+    signal?.throwIfAborted();
     const rewards = await rewardsOf({ ...input, folder, file }, options, onProgress);
     const complete = {
       ...report,
@@ -206,6 +217,7 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
       ...(rewards && { rewards }),
     };
     await writeFile(path.join(folder, 'export.json'), `${JSON.stringify(complete, null, 2)}\n`);
+    signal?.throwIfAborted();
     return complete;
   });
 }

@@ -411,6 +411,26 @@ describe('an export that cannot be made leaves nothing behind', () => {
     expect(await readdir(scratch)).toEqual(before);
   });
 
+  it.each<[string, number]>([
+    ['before it starts', 0],
+    ['while it writes', 1],
+  ])('an export that is stopped %s', async (_, lines) => {
+    const before = await readdir(scratch);
+    for (const format of ['gguf', 'ollama', 'transformersjs', 'hf'] as const) {
+      const stop = new AbortController();
+      const reason = new Error('The process received SIGINT.');
+      let said = 0;
+      const onProgress = (): void => {
+        if (++said === lines) stop.abort(reason);
+      };
+      if (lines === 0) stop.abort(reason);
+      const options = { format, signal: stop.signal, onProgress, check: undefined };
+      await expect(exported('stopped', options)).rejects.toBe(reason);
+      expect(said).toBe(lines);
+    }
+    expect(await readdir(scratch)).toEqual(before);
+  });
+
   it.each(['gguf', 'ollama'] as const)('a GGUF file for %s', async (format) => {
     const file = path.join(folder('gguf-F32'), 'practice-model-F32.gguf');
     const before = await readdir(scratch);

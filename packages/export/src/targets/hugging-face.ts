@@ -15,10 +15,13 @@ import type { TargetInput, Written } from './target.js';
 const shardBytes = 5e9;
 
 export async function writeHuggingFace(input: TargetInput): Promise<Written> {
-  const { from, folder, name, adapter, numbers, facts } = input;
+  const { from, folder, name, adapter, numbers, facts, signal } = input;
   if (adapter !== undefined)
     await copyAdapter(adapter, folder, facts?.baseRepository ?? facts?.base);
-  else await convertModel({ from, to: folder, dtype: numbers.name as StoredTypeName, shardBytes });
+  else {
+    const dtype = numbers.name as StoredTypeName;
+    await convertModel({ from, to: folder, dtype, shardBytes, signal });
+  }
   const license = await licenseOf(facts?.base);
   if (license.text !== undefined) await writeFile(path.join(folder, 'LICENSE'), license.text);
   const algorithm = facts?.settings['algorithm.algorithm_type'];
