@@ -121,7 +121,7 @@ async function sampledRows(
     const maxTokens = Math.min(mostTokens, sampler.maxModelLen - prompt.length);
     const samples = await sampler.sample(prompt, { ...options, maxTokens }, signal);
     return samples.map(({ tokens }) => ({
-      tokens: Int32Array.of(...prompt, ...tokens),
+      tokens: Int32Array.from([...prompt, ...tokens]),
       promptLength: prompt.length,
       temperature: 1,
     }));
