@@ -30,6 +30,11 @@ export interface ServedModels {
    */
   use<T>(name: string, work: (model: LocalModel, ended: () => void) => Promise<T>): Promise<T>;
   /**
+   * Calls `work` with the model of this name and keeps it in memory in the meantime. Resolves with
+   * undefined if the model is not in memory.
+   */
+  useLoaded<T>(name: string, work: (model: LocalModel) => Promise<T>): Promise<T | undefined>;
+  /**
    * Looks once for better or newer checkpoints of the loaded models, after any earlier check has
    * ended. If a checkpoint cannot be loaded, the failure is recorded and the old weights remain in
    * use.
@@ -172,6 +177,16 @@ async function openModels(
         throw error;
       }
     },
+    useLoaded: async (name, work) => {
+      const weights = served.get(name)?.weights;
+      const ended = weights?.hold();
+      if (!weights || !ended) return undefined;
+      try {
+        return await work(weights.model);
+      } finally {
+        ended();
+      }
+    },
     reload: oneAtATime(async () => {
       for (const [name, entry] of [...served])
         await reloadOne(name, entry).catch((error: unknown) => {
@@ -234,15 +249,25 @@ interface WeightsLoader {
 
 function weightsLoader({ threads, gpu, onEvent }: ServedModelsOptions): WeightsLoader {
   const all = new Set<Weights>();
+  /** Promises of models that are being closed, which still use memory. */
+  const closing = new Set<Promise<void>>();
+  const closeModel = ({ name, model }: Weights): void => {
+    const closed = model
+      .close()
+      .catch((error: unknown) => onEvent(`${name} was not closed: ${describeError(error)}`))
+      .finally(() => closing.delete(closed));
+    closing.add(closed);
+  };
   const load = async (name: string, place: string): Promise<Weights> => {
     const { model: path, adapter } = partsOf(place);
     const onFault = (error: unknown): void =>
       onEvent(`${name}: a request failed: ${describeError(error)}`);
+    await Promise.all(closing);
     const model = await loadModel(path, { name, threads, gpu, adapter, watch: counted, onFault });
     let users = 0;
     let isOld = false;
     const closeUnused = (): void => {
-      if (isOld && users === 0 && all.delete(weights)) void model.close();
+      if (isOld && users === 0 && all.delete(weights)) closeModel(weights);
     };
     const weights: Weights = {
       name,
@@ -273,8 +298,9 @@ function weightsLoader({ threads, gpu, onEvent }: ServedModelsOptions): WeightsL
       .filter(({ name }) => named === undefined || name === named)
       .reduce((sum, { users }) => sum + users, 0);
   const close = async (): Promise<void> => {
-    for (const { model } of all) await model.close();
+    for (const weights of all) closeModel(weights);
     all.clear();
+    await Promise.all(closing);
   };
   return Object.assign(load, { inFlight, close });
 }
