@@ -1,4 +1,5 @@
 /** Settings for chatting with a model, with keys named as in `explorer.rollout_model`. */
+import { ConfigError } from '@trinity-rft/core';
 
 /**
  * Chat settings as plain data. They are stored as `chat` in the `export.json` of an export, and in
@@ -35,6 +36,29 @@ const kinds: Readonly<Record<keyof ChatSettings, 'string' | 'boolean' | 'number'
   enable_thinking: 'boolean',
   max_model_len: 'number',
 };
+
+/**
+ * Checks chat settings that a user may have written.
+ * @param place file or option that holds them, for errors
+ * @throws ConfigError for an unknown setting or a value of the wrong type
+ */
+export function checkedChatSettings(
+  values: Readonly<Record<string, unknown>>,
+  place: string,
+): ChatSettings {
+  for (const [key, value] of Object.entries(values)) {
+    const kind = Object.hasOwn(kinds, key) ? kinds[key as keyof ChatSettings] : undefined;
+    if (kind !== undefined && (value === undefined || typeof value === kind)) continue;
+    const expected =
+      kind === undefined
+        ? `which is no chat setting; expected one of ${Object.keys(kinds).join(', ')}`
+        : `expected a ${kind}`;
+    throw new ConfigError(`${place}: ${key} is ${JSON.stringify(value)}, ${expected}.`, {
+      code: 'CHAT_SETTING',
+    });
+  }
+  return chatSettingsIn(values);
+}
 
 /** Returns the chat settings in `values`. Ignores other keys, and values of the wrong type. */
 export const chatSettingsIn = (values: Readonly<Record<string, unknown>>): ChatSettings =>

@@ -57,7 +57,7 @@ export interface LlamaRuntimeOptions {
 /**
  * Opens a GGUF file in llama.cpp.
  * @throws ConfigError if node-llama-cpp is not installed; CheckpointError if llama.cpp rejects the
- * file
+ * file or the adapter, or there is no memory for the requests
  */
 export async function openLlamaRuntime(
   file: string,
@@ -66,28 +66,38 @@ export async function openLlamaRuntime(
   const library = await loadPeer('node-llama-cpp', file, () => import('node-llama-cpp'));
   return openTogether(async (stack) => {
     const { model } = stack.use(await share(library, file, options.gpu !== false));
-    return runtimeOver({ library, model, tokenizer: options.tokenizer }, options, stack);
+    const parts = { library, model, tokenizer: options.tokenizer };
+    return runtimeOver(parts, { ...options, file }, stack);
   });
 }
 
 async function runtimeOver(
   parts: LlamaParts,
-  options: LlamaRuntimeOptions,
+  options: LlamaRuntimeOptions & { readonly file: string },
   stack: ResourceStack,
 ): Promise<Runtime> {
   const { model } = parts;
   const { maxModelLen = Math.min(model.trainContextSize, 8192), sequences = 4 } = options;
-  const context = await model.createContext({
+  const { file, adapter } = options;
+  const opened = model.createContext({
     contextSize: maxModelLen,
     sequences,
     threads: options.threads ?? Math.max(1, availableParallelism() - 1),
-    ...(options.adapter !== undefined && { lora: options.adapter }),
+    ...(adapter !== undefined && { lora: adapter }),
     ...(options.cache === 'float32' && {
       // Flash attention would round the cache to float16.
       flashAttention: false,
       experimentalKvCacheKeyType: 'F32',
       experimentalKvCacheValueType: 'F32',
     }),
+  });
+  const context = await opened.catch((cause: unknown) => {
+    const why = describeError(cause);
+    const message =
+      adapter !== undefined && why.includes(adapter)
+        ? `llama.cpp does not load the adapter ${adapter} for ${file}: ${why}. Name the GGUF file of an adapter that was trained on this model.`
+        : `llama.cpp does not open ${file} for ${sequences} requests of ${maxModelLen} tokens: ${why}. Set a smaller maxModelLen or sequences.`;
+    throw new CheckpointError(message, { code: 'MODEL_UNUSABLE', cause });
   });
   stack.use({ close: () => context.dispose() });
   const free = createQueue(Array.from({ length: sequences }, () => context.getSequence()));
@@ -224,7 +234,8 @@ async function sampleOne(parts: LlamaParts, one: OneSample): Promise<SampledSequ
     throwIfAborted(signal);
     const isEarly = tokens.length < minTokens;
     const next = await nextToken(sequence, input, sampling, {
-      seed: seedOf(sampling.seed, choice, tokens.length),
+      // Thus the tokens of a choice do not depend on other requests in progress.
+      seed: deriveSeed(sampling.seed, choice, tokens.length),
       ...(isEarly && { tokenBias: never }),
     });
     tokens.push(next.token);
@@ -247,13 +258,6 @@ async function sampleOne(parts: LlamaParts, one: OneSample): Promise<SampledSequ
     policyVersion: 0,
   };
 }
-
-/**
- * Derives a seed for each token of each choice. The tokens of a choice thus do not depend on other
- * requests in progress.
- */
-const seedOf = (seed: number, choice: number, position: number): number =>
-  deriveSeed(seed, choice, position);
 
 interface NextToken extends Probable {
   /** The most probable tokens at temperature 1. */
