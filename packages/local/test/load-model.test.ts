@@ -374,7 +374,7 @@ describe('a model is found', () => {
     );
   });
 
-  it.each<readonly [keyof LoadModelOptions, unknown, string]>([
+  it.each<readonly [keyof LoadModelOptions, string | number, string]>([
     ['threads', -1, '; expected a whole number of at least 1'],
     ['threads', 0.5, '; expected a whole number of at least 1'],
     ['maxModelLen', 0, '; expected a whole number of at least 1'],

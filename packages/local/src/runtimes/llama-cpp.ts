@@ -346,17 +346,31 @@ async function scoreRow(
     sequence,
     mostTokens,
   }: { readonly sequence: LlamaContextSequence; readonly mostTokens: number },
-  { tokens, promptLength, temperature }: TokenRow,
+  row: TokenRow,
   signal: AbortSignal | undefined,
 ): Promise<Float32Array> {
+  const { tokens, promptLength } = row;
   if (promptLength < 1 || tokens.length > mostTokens)
     throw new ModelError(
       `A text of ${tokens.length} tokens, ${promptLength} of them prompt, cannot be scored: expected at least one token of prompt, and at most ${mostTokens} together.`,
       { status: 400, code: 'context_length_exceeded' },
     );
+  return Float32Array.from((await scoreInLlama(sequence, row, signal)).logprobs);
+}
+
+/**
+ * Scores the tokens of a row from `promptLength` on, which must be at least 1.
+ * @returns their log-probabilities in nats, and the most probable token at each position. [R]
+ */
+export async function scoreInLlama(
+  sequence: LlamaContextSequence,
+  { tokens, promptLength, temperature }: TokenRow,
+  signal?: AbortSignal,
+): Promise<{ readonly logprobs: Float64Array; readonly best: Int32Array }> {
   await sequence.clearHistory();
   const options = { ...uncut, temperature };
-  const found = new Float32Array(tokens.length - promptLength);
+  const logprobs = new Float64Array(tokens.length - promptLength);
+  const best = new Int32Array(tokens.length - promptLength);
   for (let start = 0; start + 1 < tokens.length; start += scored) {
     throwIfAborted(signal);
     const part = Array.from(tokens.subarray(start, Math.min(start + scored, tokens.length - 1)));
@@ -372,13 +386,17 @@ async function scoreRow(
       if (at < promptLength) continue;
       const probabilities = results[i]?.next.probabilities;
       const probability = probabilities?.get(tokens[at] as Token);
-      if (probabilities === undefined || probability === undefined) throw noLogits();
+      // The most probable token comes first.
+      const [top] = probabilities?.keys() ?? [];
+      if (probabilities === undefined || probability === undefined || top === undefined)
+        throw noLogits();
       // The probabilities are summed in float64: llama.cpp normalises in float32, which is 1e-4 off
       // for a vocabulary of 50,000 tokens.
       let sum = 0;
       for (const each of probabilities.values()) sum += each;
-      found[at - promptLength] = Math.log(probability / sum);
+      logprobs[at - promptLength] = Math.log(probability / sum);
+      best[at - promptLength] = top;
     }
   }
-  return found;
+  return { logprobs, best };
 }
