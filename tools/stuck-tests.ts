@@ -35,7 +35,7 @@ export default class StuckTests implements Reporter {
 
   #wait(): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#end(), this.#afterMs);
+    this.#timer = setTimeout(() => this.#end(), this.#afterMs);
   }
 
   #end(): void {
