@@ -128,6 +128,8 @@ describe('a dataset of the hub', () => {
       environment: { HF_TOKEN: token },
     }).catch((thrown: unknown) => thrown);
     expect(String(error)).toMatch(/private or gated.*HF_TOKEN.*\(now set\)/);
+    const blank = { path: 'owner/other', environment: { HF_TOKEN: ' ' } };
+    await expect(read(hub.url, blank)).rejects.toThrow(/HF_TOKEN.*\(now not set\)/);
     expect(
       JSON.stringify([
         error,

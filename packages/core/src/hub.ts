@@ -24,9 +24,12 @@ export function parseModelId(id: string): ModelId | undefined {
   return { repository, file, revision };
 }
 
-/** Returns the URL of the hub, from HF_ENDPOINT if it is set, without a slash at its end. */
+/**
+ * Returns the URL of the hub, from HF_ENDPOINT if it is set, without surrounding white space or a
+ * slash at its end.
+ */
 export const hubUrlOf = (environment: Environment): string =>
-  (environment['HF_ENDPOINT'] || 'https://huggingface.co').replace(/\/+$/, '');
+  (environment['HF_ENDPOINT']?.trim() || 'https://huggingface.co').replace(/\/+$/, '');
 
 /**
  * Returns the access token in HF_TOKEN without surrounding white space, or undefined if it is not

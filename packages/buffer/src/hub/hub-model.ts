@@ -202,7 +202,7 @@ function unreachable(
   const { environment } = options;
   const status = (cause as { statusCode?: unknown }).statusCode;
   const isRefused = status === 401 || status === 403 || status === 404;
-  const token = environment['HF_TOKEN'] ? 'set' : 'not set';
+  const token = hubTokenOf(environment) === undefined ? 'not set' : 'set';
   const advice = isRefused
     ? `It does not exist, or it is private or gated: check the name, and set HF_TOKEN to a token that may read it (now ${token}).`
     : `Try again, which continues where this stopped; or set HF_ENDPOINT to a mirror, or fetch it elsewhere and give its folder as the path of the model.`;

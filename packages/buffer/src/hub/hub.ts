@@ -109,7 +109,7 @@ function unreachable({ id, environment }: HubRequest, cache: HubCache, cause: un
   const status = (cause as { statusCode?: unknown }).statusCode;
   const isMissing = status === 401 || status === 403 || status === 404;
   const advice = isMissing
-    ? `It does not exist, or it is private or gated: check the name, and set HF_TOKEN to a token that may read it (now ${environment['HF_TOKEN'] ? 'set' : 'not set'}).`
+    ? `It does not exist, or it is private or gated: check the name, and set HF_TOKEN to a token that may read it (now ${hubTokenOf(environment) === undefined ? 'not set' : 'set'}).`
     : `Run once online, or fetch it elsewhere and give the folder as the path of the task set.`;
   return new TaskError(
     `${id} is not a local file or folder, it is not in the cache (${cache.folder}), and it could not be fetched from the Hugging Face hub: ${reasonOf(cause)}. ${advice}`,
