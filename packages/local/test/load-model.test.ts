@@ -396,19 +396,42 @@ describe('a model is found', () => {
   ])('not with the chat settings %j', async (chat, message) => {
     const given = loadModel(practice, { chat: chat as object });
     await expect(given).rejects.toThrow(`chat: ${message}`);
+    const folder = await exportedWith({ version: 1, file: '.', chat });
+    await expect(loadModel(folder)).rejects.toThrow(
+      new RegExp(`/export\\.json: ${message}.*Update @trinity-rft/local, or export`),
+    );
+  });
+
+  const exportedWith = async (fields: object): Promise<string> => {
     const folder = await mkdtemp(path.join(scratch, 'settings-'));
     await cp(practice, folder, { recursive: true });
-    await writeFile(path.join(folder, 'export.json'), JSON.stringify({ file: '.', chat }));
-    await expect(loadModel(folder)).rejects.toThrow(`${folder}/export.json: ${message}`);
+    await writeFile(path.join(folder, 'export.json'), JSON.stringify(fields));
+    return folder;
+  };
+
+  it('not with chat settings that are none, and prints no long text', async () => {
+    const file = { version: 1, file: '.' };
+    const none = await exportedWith({ ...file, chat: 'hello' });
+    await expect(loadModel(none)).rejects.toThrow(/export\.json: chat is "hello", expected an obj/);
+    const long = await exportedWith({ ...file, chat: { template: 'x'.repeat(1000) } });
+    await expect(findModel(long)).rejects.toThrow(/: template is "x{50,100}, which is no chat/);
+  });
+
+  it('but with unset chat settings, and beside the export.json of another program', async () => {
+    const chat = { chat_template: null, enable_thinking: null, tool_call_parser: 'hermes' };
+    const unset = await exportedWith({ version: 1, file: '.', chat });
+    expect((await findModel(unset)).chat).toEqual({ tool_call_parser: 'hermes' });
+    for (const other of [{ chat: 'hello' }, { version: 1, chat: [{ title: 'x' }] }, []])
+      expect((await findModel(await exportedWith(other))).chat).toEqual({});
   });
 
   it('not with an adapter that is missing, or more requests than llama.cpp takes', async () => {
-    const adapter = path.join(scratch, 'nope.gguf');
-    await expect(loadModel(gguf, { ...settings, adapter })).rejects.toMatchObject({
-      name: 'CheckpointError',
-      code: 'MODEL_UNUSABLE',
-      message: expect.stringContaining(`does not load the adapter ${adapter} for ${gguf}`),
-    });
+    for (const adapter of [path.join(scratch, 'nope.gguf'), './nope.gguf', '../nope.gguf'])
+      await expect(loadModel(gguf, { ...settings, adapter })).rejects.toMatchObject({
+        name: 'CheckpointError',
+        code: 'MODEL_UNUSABLE',
+        message: expect.stringContaining(`does not load the adapter ${adapter} for ${gguf}`),
+      });
     await expect(loadModel(gguf, { ...settings, sequences: 1000 })).rejects.toMatchObject({
       code: 'MODEL_UNUSABLE',
       message: expect.stringContaining('Set a smaller maxModelLen or sequences.'),

@@ -52,7 +52,7 @@ export interface LoadModelOptions {
    * model's limit, but at most 8192
    */
   readonly maxModelLen?: number;
-  /** Number of compute threads. @default the runtime's choice */
+  /** Number of compute threads, at least 1. @default the runtime's choice */
   readonly threads?: number;
   /** llama.cpp only: true to use a graphics card, if there is one. @default true */
   readonly gpu?: boolean;

@@ -38,26 +38,30 @@ const kinds: Readonly<Record<keyof ChatSettings, 'string' | 'boolean' | 'number'
 };
 
 /**
- * Checks chat settings that a user may have written.
+ * Checks chat settings that a user may have written. A setting that is null counts as unset.
  * @param place file or option that holds them, for errors
+ * @param advice sentence at the end of errors
  * @throws ConfigError for an unknown setting or a value of the wrong type
  */
-export function checkedChatSettings(
-  values: Readonly<Record<string, unknown>>,
-  place: string,
-): ChatSettings {
-  for (const [key, value] of Object.entries(values)) {
+export function checkedChatSettings(values: unknown, place: string, advice = ''): ChatSettings {
+  const refuse = (what: string, value: unknown, expected: string): never => {
+    const text = `${place}: ${what} is ${JSON.stringify(value).slice(0, 80)}, ${expected}. ${advice}`;
+    throw new ConfigError(text.trimEnd(), { code: 'CHAT_SETTING' });
+  };
+  if (typeof values !== 'object' || values === null || Array.isArray(values))
+    return refuse('chat', values, 'expected an object');
+  const given = values as Readonly<Record<string, unknown>>;
+  for (const [key, value] of Object.entries(given)) {
     const kind = Object.hasOwn(kinds, key) ? kinds[key as keyof ChatSettings] : undefined;
-    if (kind !== undefined && (value === undefined || typeof value === kind)) continue;
+    if (kind !== undefined && (value === undefined || value === null || typeof value === kind))
+      continue;
     const expected =
       kind === undefined
         ? `which is no chat setting; expected one of ${Object.keys(kinds).join(', ')}`
         : `expected a ${kind}`;
-    throw new ConfigError(`${place}: ${key} is ${JSON.stringify(value)}, ${expected}.`, {
-      code: 'CHAT_SETTING',
-    });
+    refuse(key, value, expected);
   }
-  return chatSettingsIn(values);
+  return chatSettingsIn(given);
 }
 
 /** Returns the chat settings in `values`. Ignores other keys, and values of the wrong type. */

@@ -75,13 +75,17 @@ function settingsOfRun({ settings }: RunFacts): ChatSettings {
 }
 
 async function settingsOfExport(location: string): Promise<ChatSettings> {
-  const found = await exportOf(location);
-  return checkedChatSettings(found?.chat ?? {}, exportFileOf(location));
+  const { version, file, chat } = (await exportOf(location)) ?? {};
+  // Other programs write files of this name as well.
+  if (version !== 1 || typeof file !== 'string') return {};
+  const advice = 'Update @trinity-rft/local, or export the model again.';
+  return checkedChatSettings(chat ?? {}, exportFileOf(location), advice);
 }
 
 interface ExportFile {
+  readonly version?: unknown;
   readonly file?: unknown;
-  readonly chat?: Readonly<Record<string, unknown>>;
+  readonly chat?: unknown;
 }
 
 const exportFileOf = (location: string): string =>

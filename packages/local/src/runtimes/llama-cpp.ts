@@ -94,7 +94,7 @@ async function runtimeOver(
   const context = await opened.catch((cause: unknown) => {
     const why = describeError(cause);
     const message =
-      adapter !== undefined && why.includes(adapter)
+      adapter !== undefined && why.includes(path.resolve(adapter))
         ? `llama.cpp does not load the adapter ${adapter} for ${file}: ${why}. Name the GGUF file of an adapter that was trained on this model.`
         : `llama.cpp does not open ${file} for ${sequences} requests of ${maxModelLen} tokens: ${why}. Set a smaller maxModelLen or sequences.`;
     throw new CheckpointError(message, { code: 'MODEL_UNUSABLE', cause });

@@ -3,7 +3,7 @@
  * one.
  */
 import { describeError, ModelError } from '@trinity-rft/core';
-import { openTogether } from '@trinity-rft/core/support';
+import { openTogether, untilAborted } from '@trinity-rft/core/support';
 import { loadModel, type LoadModelOptions, type LocalModel } from '../model/load-model.js';
 import { findModel } from '../place/find-model.js';
 import { counted } from './call-record.js';
@@ -76,7 +76,7 @@ interface Entry {
   loading?: Promise<Weights> | undefined;
 }
 
-/** Maximum time in ms that a request waits until a model can be evicted. */
+/** Maximum time in ms that a request waits until a model can be evicted, or is closed. */
 const roomTimeoutMs = 30_000;
 
 /**
@@ -252,10 +252,17 @@ function weightsLoader({ threads, gpu, onEvent }: ServedModelsOptions): WeightsL
   /** Promises of models that are being closed, which still use memory. */
   const closing = new Set<Promise<void>>();
   const closeModel = ({ name, model }: Weights): void => {
-    const closed = model
-      .close()
+    const deadline = new AbortController();
+    const timer = setTimeout(
+      () => deadline.abort(new Error(`it did not end within ${roomTimeoutMs / 1000} s`)),
+      roomTimeoutMs,
+    );
+    const closed = untilAborted(model.close(), deadline.signal)
       .catch((error: unknown) => onEvent(`${name} was not closed: ${describeError(error)}`))
-      .finally(() => closing.delete(closed));
+      .finally(() => {
+        clearTimeout(timer);
+        closing.delete(closed);
+      });
     closing.add(closed);
   };
   const load = async (name: string, place: string): Promise<Weights> => {
