@@ -57,8 +57,12 @@ export async function pushFolder(
   try {
     if (!(await repoExists(access))) await createRepo({ ...access, visibility: 'private' });
     const title = 'Upload a model trained with Trinity-RFT for TypeScript';
-    const onEvent = percentLines(sizeOf, onProgress);
-    for await (const event of commitIter({ ...access, operations, title })) onEvent(event);
+    const listeners = [
+      percentLines(sizeOf, 'hashing', (percent) => onProgress(`  ${percent} % read`)),
+      percentLines(sizeOf, 'uploading', (percent) => onProgress(`  ${percent} % uploaded`)),
+    ];
+    for await (const event of commitIter({ ...access, operations, title, abortSignal: signal }))
+      for (const onEvent of listeners) onEvent(event);
   } catch (cause) {
     signal?.throwIfAborted();
     throw new ModelError(
@@ -77,20 +81,21 @@ const stoppableFetch =
     return fetch(input, { ...init, signal: AbortSignal.any(signals) });
   };
 
-/** Returns a function that reports progress each time another tenth of the bytes is uploaded. */
+/** Returns a function that calls `say` each time another tenth of the bytes has passed `stage`. */
 function percentLines(
   sizeOf: ReadonlyMap<string, number>,
-  onProgress: (line: string) => void,
+  stage: 'hashing' | 'uploading',
+  say: (percent: number) => void,
 ): (event: CommitProgressEvent) => void {
   const total = sizeOf.values().reduce((sum, size) => sum + size, 0);
-  const uploaded = new Map<string, number>();
+  const passed = new Map<string, number>();
   let said = 0;
   return (event) => {
-    if (event.event !== 'fileProgress' || event.state !== 'uploading') return;
-    uploaded.set(event.path, event.progress * (sizeOf.get(event.path) ?? 0));
-    const bytes = uploaded.values().reduce((sum, each) => sum + each, 0);
+    if (event.event !== 'fileProgress' || event.state !== stage) return;
+    passed.set(event.path, event.progress * (sizeOf.get(event.path) ?? 0));
+    const bytes = passed.values().reduce((sum, each) => sum + each, 0);
     const tenths = Math.floor((10 * bytes) / total);
-    if (tenths > said) onProgress(`  ${tenths * 10} % uploaded`);
+    if (tenths > said) say(tenths * 10);
     said = Math.max(said, tenths);
   };
 }

@@ -159,7 +159,7 @@ it('takes no token that a header cannot hold, and prints none', async () => {
 
 it('takes a token and an endpoint as they are pasted', async () => {
   await writeFile(path.join(folder, 'config.json'), '{}');
-  const env = { HF_TOKEN: ` ${token}\n`, HF_ENDPOINT: `${hub.address}/` };
+  const env = { HF_TOKEN: ` ${token}\n`, HF_ENDPOINT: `${hub.address}/\r` };
   expect(await pushFolder(folder, 'someone/model', env)).toBe(`${hub.address}/someone/model`);
   expect([...hub.files.keys()]).toEqual(['config.json']);
 });
@@ -171,6 +171,7 @@ it('says what it uploads, and stops while the hub does not answer', async () => 
   await pushFolder(folder, 'someone/model', env, { onProgress: (line) => lines.push(line) });
   expect(lines).toEqual([
     `Uploads the folder (0.0 MB) to ${hub.address}/someone/model.`,
+    '  100 % read',
     '  100 % uploaded',
   ]);
   for (const place of ['GET /api/models', 'PUT /large', 'POST /api/models/someone/model/commit']) {
@@ -182,6 +183,21 @@ it('says what it uploads, and stops while the hub does not answer', async () => 
     const pushed = pushFolder(folder, 'someone/model', env, { signal: stop.signal });
     await expect(pushed).rejects.toBe(reason);
   }
+});
+
+it('stops while it reads the files', async () => {
+  await writeFile(path.join(folder, 'model.safetensors'), Buffer.alloc(50_000_000));
+  const env = { HF_TOKEN: token, HF_ENDPOINT: hub.address };
+  const stop = new AbortController();
+  const reason = new Error('The process received SIGINT.');
+  const lines: string[] = [];
+  const onProgress = (line: string): void => {
+    if (lines.push(line) === 2) stop.abort(reason);
+  };
+  const pushed = pushFolder(folder, 'someone/model', env, { signal: stop.signal, onProgress });
+  await expect(pushed).rejects.toBe(reason);
+  expect(lines[1]).toBe('  10 % read');
+  expect(lines).not.toContain('  100 % read');
 });
 
 it('names the repository and the reason when the hub refuses, and no token', async () => {
