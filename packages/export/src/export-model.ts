@@ -157,7 +157,7 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
   const { model, format, directory, signal, onProgress = () => undefined } = options;
   const { location: from, chat, run: facts } = model;
   assertFits(options);
-  await verifySource(from);
+  await verifySource(from, signal);
   const adapter = options.adapterOnly === true ? adapterOf(from) : undefined;
   const { count: weights, beside } = await weightsIn(adapter, from);
   const isRounded = beside !== undefined && (format === 'gguf' || format === 'ollama');
@@ -165,13 +165,15 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
   const numbers =
     (adapter === undefined ? undefined : adapterNumbers[format]) ??
     chooseNumbers(format, asked, weights);
+  const chatFormat = chatFormatOf(await loadTokenizer(from), chat);
   const input: Omit<TargetInput, 'folder'> = {
     from,
     adapter,
     name: modelName(options.name, from, facts),
     numbers,
     chat,
-    format: chatFormatOf(await loadTokenizer(from), chat),
+    format: chatFormat,
+    generationConfig: await generationConfigOf(from, chatFormat.stopTokenIds),
     contextTokens: chat.max_model_len ?? (await readModelConfig(from)).maxPositions,
     facts,
     signal,
@@ -189,7 +191,7 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
     signal?.throwIfAborted();
     const notes = [...written.notes, ...thinkingNotes(chat)];
     await writeCompanions({ ...input, folder }, format, file);
-    const files = await digestFolder(folder);
+    const files = await digestFolder(folder, signal);
     const report: ExportReport = {
       version: 1,
       name: input.name,
@@ -264,7 +266,7 @@ async function rewardsOf(
  * of files, the chat template of training and the ids of the tokens that ended its responses.
  */
 async function writeCompanions(
-  { folder, adapter, chat, name, numbers, format: chatFormat }: TargetInput,
+  { folder, adapter, chat, name, numbers, generationConfig }: TargetInput,
   format: FormatName,
   file: string,
 ): Promise<void> {
@@ -273,8 +275,7 @@ async function writeCompanions(
   if (format === 'hf' || format === 'transformersjs') {
     const files = await readTokenizerFiles(folder);
     if (chatTemplate !== undefined) await writeTokenizerFiles(folder, { ...files, chatTemplate });
-    const generation = { ...files.generationConfig, eos_token_id: chatFormat.stopTokenIds };
-    const text = `${JSON.stringify(generation, null, 2)}\n`;
+    const text = `${JSON.stringify(generationConfig, null, 2)}\n`;
     await writeFile(path.join(folder, 'generation_config.json'), text);
   }
   const program = chatProgram(format, { file, name, dtype: numbers.name, chat });
@@ -282,12 +283,34 @@ async function writeCompanions(
 }
 
 /**
- * Verifies the files of the checkpoint.
- * @throws CheckpointError if a file has changed since it was written
+ * Returns the content of generation_config.json, in which ids that it lacks are those of config.json.
+ * @param ends ids of the tokens that ended responses in training. If there are none, generation ends
+ * where config.json says
  */
-async function verifySource(from: string): Promise<void> {
+async function generationConfigOf(
+  from: string,
+  ends: readonly number[],
+): Promise<TargetInput['generationConfig']> {
+  const { bosTokenId, eosTokenIds, padTokenId } = await readModelConfig(from);
+  const { generationConfig } = await readTokenizerFiles(from);
+  const eos = ends.length > 0 ? ends : eosTokenIds;
+  return {
+    bos_token_id: bosTokenId,
+    pad_token_id: padTokenId,
+    ...generationConfig,
+    eos_token_id: eos.length > 0 ? eos : undefined,
+    // With this key, transformers would take the ids of config.json instead.
+    _from_model_config: undefined,
+  };
+}
+
+/**
+ * Verifies the files of the checkpoint.
+ * @throws CheckpointError if a file has changed since it was written; the reason of `signal`
+ */
+async function verifySource(from: string, signal: AbortSignal | undefined): Promise<void> {
   const manifest = await readManifest(from);
-  if (manifest) await verifyFolder(from, manifest);
+  if (manifest) await verifyFolder(from, manifest, signal);
 }
 
 /**

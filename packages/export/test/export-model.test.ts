@@ -278,12 +278,16 @@ describe('an export of a model whose template ends turns with another token than
   });
 
   it('answers with transformers.js as the checkpoint', async () => {
+    const directory = folder('answering');
+    const place = await findModel(ending());
+    const fp32 = { format: 'transformersjs', quantize: 'fp32' } as const;
+    await exportModel({ model: place, ...fp32, directory });
     const format = chatFormatOf(await loadTokenizer(ending()), {});
     const ids = format.encode(format.render({ messages: [{ role: 'user', content: '12*34' }] }));
     const answers: (readonly number[])[] = [];
     for (const open of [
       () => embeddedPlayer(ending(), format),
-      () => transformersPlayer(folder('ending-transformersjs'), 'fp32'),
+      () => transformersPlayer(directory, 'fp32'),
     ]) {
       const player = await open();
       answers.push([...(await player.greedy(ids, 64))]);
@@ -291,6 +295,54 @@ describe('an export of a model whose template ends turns with another token than
     }
     expect(answers[0]!.length).toBeLessThan(64);
     expect(answers[1]).toEqual(answers[0]);
+  });
+});
+
+describe('the generation_config.json of an export', () => {
+  const changed = async (
+    name: string,
+    files: Readonly<Record<string, object | string | undefined>>,
+  ): Promise<string> => {
+    const from = folder(name);
+    await cp(practice, from, { recursive: true });
+    await rm(path.join(from, 'generation_config.json'));
+    for (const [file, change] of Object.entries(files)) {
+      const at = path.join(from, file);
+      if (typeof change === 'string') await writeFile(at, change);
+      else {
+        const fields = JSON.parse(await readFile(at, 'utf8').catch(() => '{}')) as object;
+        await writeFile(at, JSON.stringify({ ...fields, ...change }));
+      }
+    }
+    return from;
+  };
+  const ids = { bos_token_id: 3, pad_token_id: 2 };
+
+  it.each([
+    ['has the ids of config.json', { 'config.json': ids }, { ...ids, eos_token_id: [1] }],
+    [
+      'ends where config.json does, if the tokenizer has no end',
+      {
+        'config.json': { eos_token_id: [0, 1] },
+        'tokenizer_config.json': { eos_token: null },
+        'chat_template.jinja':
+          '{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}assistant: ',
+      },
+      { eos_token_id: [0, 1] },
+    ],
+    [
+      'keeps its other settings, and is not replaced by config.json',
+      { 'generation_config.json': { _from_model_config: true, top_k: 5, pad_token_id: 0 } },
+      { pad_token_id: 0, eos_token_id: [1], top_k: 5 },
+    ],
+  ])('%s', async (name, files, expected) => {
+    const from = await changed(`source ${name}`, files);
+    for (const format of ['hf', 'transformersjs'] as const) {
+      const directory = folder(`${format} ${name}`);
+      await exportModel({ model: await findModel(from), format, directory });
+      const text = await readFile(path.join(directory, 'generation_config.json'), 'utf8');
+      expect(JSON.parse(text)).toEqual(expected);
+    }
   });
 });
 

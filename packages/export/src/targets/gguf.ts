@@ -33,7 +33,10 @@ const jsonOf = async (folder: string, name: string): Promise<Json> =>
   JSON.parse(await readFile(path.join(folder, name), 'utf8')) as Json;
 
 /** Returns weights whose reads throw the reason of `signal` once it is aborted. */
-const stoppable = (weights: StoredWeights, signal: AbortSignal | undefined): WeightSource => ({
+export const stoppable = (
+  weights: Pick<StoredWeights, keyof WeightSource>,
+  signal: AbortSignal | undefined,
+): WeightSource => ({
   tensors: weights.tensors,
   read: async (name) => {
     signal?.throwIfAborted();
@@ -48,10 +51,9 @@ const stoppable = (weights: StoredWeights, signal: AbortSignal | undefined): Wei
 });
 
 async function saveModel(input: TargetInput, target: string): Promise<SavedGguf> {
-  const { from, name, numbers, chat, format, facts, signal } = input;
+  const { from, name, numbers, chat, generationConfig, facts, signal } = input;
   const chatTemplate = chat.chat_template;
   const files = await readTokenizerFiles(from);
-  const generationConfig = { ...files.generationConfig, eos_token_id: [...format.stopTokenIds] };
   const weights = await openMergedWeights(from);
   try {
     const saved = await saveGgufModel({
