@@ -128,6 +128,8 @@ describe('a dataset of the hub', () => {
       environment: { HF_TOKEN: token },
     }).catch((thrown: unknown) => thrown);
     expect(String(error)).toMatch(/private or gated.*HF_TOKEN.*\(now set\)/);
+    const blank = { path: 'owner/other', environment: { HF_TOKEN: ' ' } };
+    await expect(read(hub.url, blank)).rejects.toThrow(/HF_TOKEN.*\(now not set\)/);
     expect(
       JSON.stringify([
         error,
@@ -140,6 +142,17 @@ describe('a dataset of the hub', () => {
 });
 
 describe('a dataset that cannot be fetched', () => {
+  it('names a token of two lines by its variable, and does not print it', async () => {
+    const hub = await openHub();
+    const environment = { HF_TOKEN: 'hf_secret\nsecret' };
+    const error: unknown = await read(hub.url, { environment }).catch((thrown: unknown) => thrown);
+    expect(String(error)).toContain('HF_TOKEN contains white space');
+    expect(JSON.stringify([error, (error as Error).stack])).not.toContain('secret');
+    expect([...hub.authorizations]).toEqual([]);
+    await read(hub.url, { environment: { HF_TOKEN: ' hf_token\r\n' } });
+    expect([...hub.authorizations]).toEqual(['Bearer hf_token']);
+  });
+
   it('is an error that names the id, the cache and the way out', async () => {
     const error: unknown = await read(nowhere).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ name: 'TaskError', code: 'TASKSET_UNREACHABLE' });

@@ -4,8 +4,10 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   checkpointSteps,
+  digestFolder,
   readManifest,
   readStored,
+  verifyFolder,
   verifyStored,
   writeManifest,
 } from './manifest.js';
@@ -30,6 +32,25 @@ it('lists the steps of the checkpoints in a folder, in ascending order', async (
     await mkdir(path.join(root, name));
   expect(await checkpointSteps(root)).toEqual([4, 9, 10]);
   expect(await checkpointSteps(path.join(root, 'missing'))).toEqual([]);
+});
+
+it('is verified, and a folder digested, until the signal aborts', async () => {
+  const reason = new Error('stopped');
+  await writeFile(inFolder('model.safetensors'), new Uint8Array(3 << 20));
+  await writeManifest(folder, { step: 4, final: true });
+  const manifest = (await readManifest(folder))!;
+  for (const work of [
+    (signal: AbortSignal) => verifyFolder(folder, manifest, signal),
+    (signal: AbortSignal) => digestFolder(folder, signal),
+  ]) {
+    const { signal } = new AbortController();
+    // Each of the small files takes two checks, so that the last one is within the large file.
+    let checks = 6;
+    signal.throwIfAborted = () => {
+      if (--checks === 0) throw reason;
+    };
+    await expect(work(signal)).rejects.toBe(reason);
+  }
 });
 
 describe.each([

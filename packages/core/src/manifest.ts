@@ -88,13 +88,15 @@ export async function readManifest(directory: string): Promise<CheckpointManifes
 
 /**
  * Verifies each file that a manifest lists against its digest.
- * @throws CheckpointError naming the first file that is missing or differs
+ * @throws CheckpointError naming the first file that is missing or differs; the reason of `signal`
  */
 export async function verifyFolder(
   directory: string,
   { files }: Pick<CheckpointManifest, 'files'>,
+  signal?: AbortSignal,
 ): Promise<void> {
-  for (const entry of files) await compare(directory, entry, digestIfThere);
+  const digest: Digest = (file) => digestIfThere(file, signal);
+  for (const entry of files) await compare(directory, entry, digest);
 }
 
 /**
@@ -175,8 +177,14 @@ function damaged(file: string, what: string, cause?: unknown): CheckpointError {
 const digestManifest = ({ version, step, final, files }: CheckpointManifest): string =>
   hash('sha256', JSON.stringify([version, step, final, files]), 'hex');
 
-/** Returns the sizes and digests of all files below a folder, sorted by path. */
-export async function digestFolder(root: string): Promise<readonly CheckpointFile[]> {
+/**
+ * Returns the sizes and digests of all files below a folder, sorted by path.
+ * @throws the reason of `signal`
+ */
+export async function digestFolder(
+  root: string,
+  signal?: AbortSignal,
+): Promise<readonly CheckpointFile[]> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
   const files = entries
     .filter((entry) => entry.isFile())
@@ -186,28 +194,32 @@ export async function digestFolder(root: string): Promise<readonly CheckpointFil
     found.push({
       path: slashed(path.relative(root, file)),
       sizeBytes: (await stat(file)).size,
-      sha256: await digestOfFile(file),
+      sha256: await digestOfFile(file, signal),
     });
   return found;
 }
 
 const slashed = (name: string): string => name.replaceAll(path.sep, '/');
 
-/** Returns the SHA-256 digest of a file in hexadecimal. Takes about 0.7 s per gigabyte. */
-export async function digestOfFile(file: string): Promise<string> {
+/**
+ * Returns the SHA-256 digest of a file in hexadecimal. Takes about 0.7 s per gigabyte.
+ * @throws the reason of `signal`
+ */
+export async function digestOfFile(file: string, signal?: AbortSignal): Promise<string> {
   const digest = createHash('sha256');
   await using handle = await open(file);
   // A stream would allocate buffers faster than the garbage collector frees them.
   const buffer = new Uint8Array(1 << 20);
   for (let size = 1; size > 0;) {
+    signal?.throwIfAborted();
     ({ bytesRead: size } = await handle.read(buffer));
     digest.update(buffer.subarray(0, size));
   }
   return digest.digest('hex');
 }
 
-const digestIfThere: Digest = (file) =>
-  digestOfFile(file).catch((error: unknown) => {
+const digestIfThere = (file: string, signal?: AbortSignal): ReturnType<Digest> =>
+  digestOfFile(file, signal).catch((error: unknown) => {
     if (isMissing(error)) return undefined;
     throw error;
   });

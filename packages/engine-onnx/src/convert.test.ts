@@ -162,6 +162,20 @@ describe('convertModel', () => {
     }
   });
 
+  it('leaves nothing behind when it is stopped', async () => {
+    const reason = new Error('stopped');
+    for (const after of [1, 5]) {
+      const { signal } = new AbortController();
+      let checks = 0;
+      signal.throwIfAborted = () => {
+        if (++checks >= after) throw reason;
+      };
+      const options = { from: at('model'), to: at('stopped'), signal };
+      await expect(convertModel(options)).rejects.toBe(reason);
+      expect(await readdir(root)).toEqual(['model']);
+    }
+  });
+
   it('writes nothing over files, and no weight that the format cannot hold', async () => {
     await expect(convertModel({ from: at('model'), to: at('model') })).rejects.toThrow(
       /model is not empty: it holds config\.json\. Name a folder that does not exist\.$/,

@@ -37,6 +37,8 @@ export interface ConvertModelOptions {
    * @default one file
    */
   readonly shardBytes?: number;
+  /** Signal that aborts the conversion while weights are written. Partial output is then removed. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface ConvertedModel {
@@ -51,10 +53,11 @@ export interface ConvertedModel {
  * The config, tokenizer and chat template are kept. During the conversion, all weights are in
  * memory as float32.
  * @throws CheckpointError when the model or the adapter cannot be read, the adapter was trained on
- * another model, or a weight is too large for the data type; ConfigError when `to` contains files
+ * another model, or a weight is too large for the data type; ConfigError when `to` contains files; the
+ * reason of `signal`
  */
 export async function convertModel(options: ConvertModelOptions): Promise<ConvertedModel> {
-  const { from, to, adapter, dtype = 'float32', shardBytes = Infinity } = options;
+  const { from, to, adapter, dtype = 'float32', shardBytes = Infinity, signal } = options;
   return fillFolder(to, async (folder) => {
     if (adapter !== undefined) await refuseQuantized(adapter);
     const { config, configText, companions, weights } = await loadModel(from);
@@ -64,7 +67,11 @@ export async function convertModel(options: ConvertModelOptions): Promise<Conver
       shape,
       data: flat.subarray(offset, offset + size),
     }));
-    const written = await writeShards(folder, tensors, storedTypeNames[dtype], shardBytes);
+    const written = await writeShards(folder, tensors, {
+      type: storedTypeNames[dtype],
+      shardBytes,
+      signal,
+    });
     for (const [name, bytes] of withTemplate(companions))
       await writeWhole(join(folder, name), bytes);
     await writeWhole(join(folder, 'config.json'), Buffer.from(withStoredType(configText, dtype)));

@@ -81,6 +81,7 @@ export interface ExportOptions {
    * @default sequences sampled from the checkpoint
    */
   readonly recorded?: () => Promise<readonly TokenRow[]>;
+  /** Signal that stops the export. The folder then does not appear. */
   readonly signal?: AbortSignal;
   /** Called with each progress message. @default no callback */
   readonly onProgress?: (line: string) => void;
@@ -120,6 +121,7 @@ export interface ExportReport {
   readonly source: {
     readonly checkpoint: string;
     readonly step?: number;
+    /** Hub repository of the base model, or the last part of its path. */
     readonly base?: string;
     readonly evaluations?: RunFacts['evaluations'];
   };
@@ -148,13 +150,14 @@ const writers: Readonly<Record<FormatName, (input: TargetInput) => Promise<Writt
  * Writes an export. The folder appears under its name only when it is complete. If the check fails,
  * the folder is kept, and `export.json` lists the faults.
  * @throws ConfigError for contradictory options, a folder in use, a full disk or a missing package;
- * CheckpointError for a damaged checkpoint, or a model that the format cannot represent
+ * CheckpointError for a damaged checkpoint, or a model that the format cannot represent; the reason
+ * of `signal`
  */
 export async function exportModel(options: ExportOptions): Promise<ExportReport> {
-  const { model, format, directory, onProgress = () => undefined } = options;
+  const { model, format, directory, signal, onProgress = () => undefined } = options;
   const { location: from, chat, run: facts } = model;
   assertFits(options);
-  await verifySource(from);
+  await verifySource(from, signal);
   const adapter = options.adapterOnly === true ? adapterOf(from) : undefined;
   const { count: weights, beside } = await weightsIn(adapter, from);
   const isRounded = beside !== undefined && (format === 'gguf' || format === 'ollama');
@@ -162,24 +165,33 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
   const numbers =
     (adapter === undefined ? undefined : adapterNumbers[format]) ??
     chooseNumbers(format, asked, weights);
+  const chatFormat = chatFormatOf(await loadTokenizer(from), chat);
   const input: Omit<TargetInput, 'folder'> = {
     from,
     adapter,
     name: modelName(options.name, from, facts),
     numbers,
     chat,
-    format: chatFormatOf(await loadTokenizer(from), chat),
+    format: chatFormat,
+    generationConfig: await generationConfigOf(from, chatFormat.stopTokenIds),
     contextTokens: chat.max_model_len ?? (await readModelConfig(from)).maxPositions,
     facts,
-    signal: options.signal,
+    signal,
   };
   return fillFolder(directory, async (folder) => {
+    signal?.throwIfAborted();
     await assertRoom(folder, weights * numbers.bytes * 1.1 + 1e7);
     onProgress(`Writes ${format} (${numbers.name}) from ${from}.`);
-    const { file, ...written } = await writers[format]({ ...input, folder });
+    const { file, ...written } = await writers[format]({ ...input, folder }).catch(
+      (error: unknown) => {
+        signal?.throwIfAborted();
+        throw error;
+      },
+    );
+    signal?.throwIfAborted();
     const notes = [...written.notes, ...thinkingNotes(chat)];
     await writeCompanions({ ...input, folder }, format, file);
-    const files = await digestFolder(folder);
+    const files = await digestFolder(folder, signal);
     const report: ExportReport = {
       version: 1,
       name: input.name,
@@ -193,9 +205,11 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
       chat,
       notes,
     };
-    const policy = { checkpoint: from, format: input.format, recorded: options.recorded };
+    const policy = { checkpoint: from, format: input.format, recorded: options.recorded, signal };
+    if (isRounded) onProgress('Measures what is lost by rounding again.');
     const mergeLoss = isRounded ? await mergeLossOf(path.join(folder, file), policy) : undefined;
     const check = options.check && (await checked({ ...input, folder, file }, options, onProgress));
+    signal?.throwIfAborted();
     const rewards = await rewardsOf({ ...input, folder, file }, options, onProgress);
     const complete = {
       ...report,
@@ -205,6 +219,7 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
       ...(rewards && { rewards }),
     };
     await writeFile(path.join(folder, 'export.json'), `${JSON.stringify(complete, null, 2)}\n`);
+    signal?.throwIfAborted();
     return complete;
   });
 }
@@ -248,29 +263,54 @@ async function rewardsOf(
 
 /**
  * Writes the files beside the weights of a whole model: `chat.mjs` and, if the export is a folder
- * of files, the chat template of training.
+ * of files, the chat template of training and the ids of the tokens that ended its responses.
  */
 async function writeCompanions(
-  { folder, adapter, chat, name, numbers }: TargetInput,
+  { folder, adapter, chat, name, numbers, generationConfig }: TargetInput,
   format: FormatName,
   file: string,
 ): Promise<void> {
   if (adapter !== undefined) return;
   const chatTemplate = chat.chat_template;
-  const isFolder = format === 'hf' || format === 'transformersjs';
-  if (isFolder && chatTemplate !== undefined)
-    await writeTokenizerFiles(folder, { ...(await readTokenizerFiles(folder)), chatTemplate });
+  if (format === 'hf' || format === 'transformersjs') {
+    const files = await readTokenizerFiles(folder);
+    if (chatTemplate !== undefined) await writeTokenizerFiles(folder, { ...files, chatTemplate });
+    const text = `${JSON.stringify(generationConfig, null, 2)}\n`;
+    await writeFile(path.join(folder, 'generation_config.json'), text);
+  }
   const program = chatProgram(format, { file, name, dtype: numbers.name, chat });
   await writeFile(path.join(folder, 'chat.mjs'), program);
 }
 
 /**
- * Verifies the files of the checkpoint.
- * @throws CheckpointError if a file has changed since it was written
+ * Returns the content of generation_config.json, in which ids that it lacks are those of config.json.
+ * @param ends ids of the tokens that ended responses in training. If there are none, generation ends
+ * where config.json says
  */
-async function verifySource(from: string): Promise<void> {
+async function generationConfigOf(
+  from: string,
+  ends: readonly number[],
+): Promise<TargetInput['generationConfig']> {
+  const { bosTokenId, eosTokenIds, padTokenId } = await readModelConfig(from);
+  const { generationConfig } = await readTokenizerFiles(from);
+  const eos = ends.length > 0 ? ends : eosTokenIds;
+  return {
+    bos_token_id: bosTokenId,
+    pad_token_id: padTokenId,
+    ...generationConfig,
+    eos_token_id: eos.length > 0 ? eos : undefined,
+    // With this key, transformers would take the ids of config.json instead.
+    _from_model_config: undefined,
+  };
+}
+
+/**
+ * Verifies the files of the checkpoint.
+ * @throws CheckpointError if a file has changed since it was written; the reason of `signal`
+ */
+async function verifySource(from: string, signal: AbortSignal | undefined): Promise<void> {
   const manifest = await readManifest(from);
-  if (manifest) await verifyFolder(from, manifest);
+  if (manifest) await verifyFolder(from, manifest, signal);
 }
 
 /**
@@ -312,5 +352,5 @@ async function weightsIn(
 const sourceOf = (from: string, facts: RunFacts | undefined): ExportReport['source'] => ({
   checkpoint: path.basename(path.resolve(from)),
   ...(facts && { step: facts.step, evaluations: facts.evaluations }),
-  ...(facts?.base !== undefined && { base: path.basename(facts.base) }),
+  ...(facts?.base !== undefined && { base: facts.baseRepository ?? path.basename(facts.base) }),
 });

@@ -10,5 +10,5 @@ export {
   type RewardComparison,
 } from './export-model.js';
 export { formatNamed, numberFormats, type FormatName } from './format/formats.js';
-export { pushFolder, readPush } from './push.js';
+export { pushFolder, readPush, type PushOptions } from './push.js';
 export { renderExport } from './render.js';

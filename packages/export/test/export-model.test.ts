@@ -4,13 +4,15 @@ import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { loadTokenizer } from '@trinity-rft/chat';
+import { loadTokenizer, readTokenizerFiles } from '@trinity-rft/chat';
 import { openGguf } from '@trinity-rft/chat/gguf';
+import { writeManifest } from '@trinity-rft/core/engine';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
-import { findModel, loadModel } from '@trinity-rft/local';
+import { chatFormatOf, findModel, loadModel } from '@trinity-rft/local';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { embeddedPlayer } from '../src/check/embedded.js';
 import { openExported } from '../src/check/open-exported.js';
-import { transformersSampler } from '../src/check/transformers-js.js';
+import { transformersPlayer, transformersSampler } from '../src/check/transformers-js.js';
 import { exportModel, renderExport, type ExportOptions, type ExportReport } from '../src/index.js';
 
 const practice = fileURLToPath(
@@ -152,6 +154,29 @@ describe('an export', () => {
     expect(JSON.parse(config)).toMatchObject({ base_model_name_or_path: 'model' });
   });
 
+  it('names the hub id of its base model, not the folder in the cache', async () => {
+    const run = folder('run');
+    const base = path.join(scratch, 'models--Qwen--Qwen3-0.6B/snapshots/c1899de289a0');
+    await cp(adapted, path.join(run, 'global_step_1'), { recursive: true });
+    await writeManifest(path.join(run, 'global_step_1'), { step: 1, final: false });
+    const stage = { stage_name: 'run', 'model.model_path': base };
+    const settings = { stages: [{ ...stage, 'model.hub_id': 'Qwen/Qwen3-0.6B@main' }] };
+    await writeFile(path.join(run, 'settings.json'), JSON.stringify(settings));
+    const hf = { format: 'hf', check: undefined } as const;
+    const whole = await exported('of-hub', hf, run);
+    expect(whole.source.base).toBe('Qwen/Qwen3-0.6B');
+    await exported('of-hub-lora', { ...hf, adapterOnly: true }, run);
+    for (const [name, relation] of [
+      ['of-hub', 'finetune'],
+      ['of-hub-lora', 'adapter'],
+    ] as const) {
+      const card = await readFile(path.join(folder(name), 'README.md'), 'utf8');
+      expect(card).toContain(`base_model: Qwen/Qwen3-0.6B\nbase_model_relation: ${relation}\n`);
+    }
+    const config = await readFile(path.join(folder('of-hub-lora'), 'adapter_config.json'), 'utf8');
+    expect(JSON.parse(config)).toMatchObject({ base_model_name_or_path: 'Qwen/Qwen3-0.6B' });
+  });
+
   it('for Ollama passes prompts of unknown templates on, and says so', async () => {
     const report = await exported('ollama', { format: 'ollama', quantize: 'F16' });
     const modelfile = await readFile(path.join(folder('ollama'), 'Modelfile'), 'utf8');
@@ -219,6 +244,104 @@ PARAMETER repeat_penalty 1
       const loaded = await loadModel(directory, { gpu: false });
       expect(loaded.render([{ role: 'user', content: '1+1' }]).text).toBe('1+1=');
       await loaded.close();
+    }
+  });
+});
+
+describe('an export of a model whose template ends turns with another token than its eos', () => {
+  const ending = () => folder('ending');
+  beforeAll(async () => {
+    await cp(practice, ending(), { recursive: true });
+    const change = async (name: string, from: string, to: string): Promise<void> => {
+      const file = path.join(ending(), name);
+      await writeFile(file, (await readFile(file, 'utf8')).replace(from, to));
+    };
+    await change('chat_template.jinja', 'eos_token', "'<|im_end|>'");
+    await change('tokenizer_config.json', '"eos_token": "<|im_end|>"', '"eos_token": "<unk>"');
+    for (const name of ['config.json', 'generation_config.json'])
+      await change(name, '"eos_token_id": 1', '"eos_token_id": 0');
+  });
+
+  it.each([
+    ['transformersjs', 'fp32'],
+    ['hf', 'float32'],
+    ['gguf', 'F32'],
+  ] as const)('stops there in %s', async (format, quantize) => {
+    const directory = folder(`ending-${format}`);
+    const report = await exportModel({
+      model: await findModel(ending()),
+      ...{ format, quantize, directory },
+    });
+    const { generationConfig } = await readTokenizerFiles(path.join(directory, report.file));
+    expect(generationConfig?.['eos_token_id']).toHaveLength(2);
+    expect(generationConfig?.['eos_token_id']).toEqual(expect.arrayContaining([0, 1]));
+  });
+
+  it('answers with transformers.js as the checkpoint', async () => {
+    const directory = folder('answering');
+    const place = await findModel(ending());
+    const fp32 = { format: 'transformersjs', quantize: 'fp32' } as const;
+    await exportModel({ model: place, ...fp32, directory });
+    const format = chatFormatOf(await loadTokenizer(ending()), {});
+    const ids = format.encode(format.render({ messages: [{ role: 'user', content: '12*34' }] }));
+    const answers: (readonly number[])[] = [];
+    for (const open of [
+      () => embeddedPlayer(ending(), format),
+      () => transformersPlayer(directory, 'fp32'),
+    ]) {
+      const player = await open();
+      answers.push([...(await player.greedy(ids, 64))]);
+      await player.close();
+    }
+    expect(answers[0]!.length).toBeLessThan(64);
+    expect(answers[1]).toEqual(answers[0]);
+  });
+});
+
+describe('the generation_config.json of an export', () => {
+  const changed = async (
+    name: string,
+    files: Readonly<Record<string, object | string | undefined>>,
+  ): Promise<string> => {
+    const from = folder(name);
+    await cp(practice, from, { recursive: true });
+    await rm(path.join(from, 'generation_config.json'));
+    for (const [file, change] of Object.entries(files)) {
+      const at = path.join(from, file);
+      if (typeof change === 'string') await writeFile(at, change);
+      else {
+        const fields = JSON.parse(await readFile(at, 'utf8').catch(() => '{}')) as object;
+        await writeFile(at, JSON.stringify({ ...fields, ...change }));
+      }
+    }
+    return from;
+  };
+  const ids = { bos_token_id: 3, pad_token_id: 2 };
+
+  it.each([
+    ['has the ids of config.json', { 'config.json': ids }, { ...ids, eos_token_id: [1] }],
+    [
+      'ends where config.json does, if the tokenizer has no end',
+      {
+        'config.json': { eos_token_id: [0, 1] },
+        'tokenizer_config.json': { eos_token: null },
+        'chat_template.jinja':
+          '{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}assistant: ',
+      },
+      { eos_token_id: [0, 1] },
+    ],
+    [
+      'keeps its other settings, and is not replaced by config.json',
+      { 'generation_config.json': { _from_model_config: true, top_k: 5, pad_token_id: 0 } },
+      { pad_token_id: 0, eos_token_id: [1], top_k: 5 },
+    ],
+  ])('%s', async (name, files, expected) => {
+    const from = await changed(`source ${name}`, files);
+    for (const format of ['hf', 'transformersjs'] as const) {
+      const directory = folder(`${format} ${name}`);
+      await exportModel({ model: await findModel(from), format, directory });
+      const text = await readFile(path.join(directory, 'generation_config.json'), 'utf8');
+      expect(JSON.parse(text)).toEqual(expected);
     }
   });
 });
@@ -337,6 +460,26 @@ describe('an export that cannot be made leaves nothing behind', () => {
   ])('%s', async (_, message, options) => {
     const before = await readdir(scratch);
     await expect(exported('none', options)).rejects.toThrow(message);
+    expect(await readdir(scratch)).toEqual(before);
+  });
+
+  it.each<[string, number]>([
+    ['before it starts', 0],
+    ['while it writes', 1],
+  ])('an export that is stopped %s', async (_, lines) => {
+    const before = await readdir(scratch);
+    for (const format of ['gguf', 'ollama', 'transformersjs', 'hf'] as const) {
+      const stop = new AbortController();
+      const reason = new Error('The process received SIGINT.');
+      let said = 0;
+      const onProgress = (): void => {
+        if (++said === lines) stop.abort(reason);
+      };
+      if (lines === 0) stop.abort(reason);
+      const options = { format, signal: stop.signal, onProgress, check: undefined };
+      await expect(exported('stopped', options)).rejects.toBe(reason);
+      expect(said).toBe(lines);
+    }
     expect(await readdir(scratch)).toEqual(before);
   });
 

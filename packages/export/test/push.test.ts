@@ -18,6 +18,9 @@ interface Hub {
   readonly files: Map<string, Buffer>;
   isThere: boolean;
   visibility: unknown;
+  /** Beginning of the requests that get no response. */
+  silent?: string;
+  onSilence?: () => void;
 }
 
 let server: Server;
@@ -28,6 +31,10 @@ beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'trinity-push-'));
   const large = new Map<string, Buffer>();
   server = createServer((request, response) => {
+    if (hub.silent !== undefined && `${request.method} ${request.url}`.startsWith(hub.silent)) {
+      hub.onSilence?.();
+      return;
+    }
     void answer(request, large).then(([status, body]) => {
       response.writeHead(status, { 'content-type': 'application/json' });
       response.end(JSON.stringify(body));
@@ -133,6 +140,64 @@ it('creates a private repository, and uploads every file, and the chat settings 
   await writeFile(path.join(folder, 'config.json'), '{"a":1}');
   await pushFolder(folder, 'someone/model', env);
   expect(hub.files.get('config.json')?.toString()).toBe('{"a":1}');
+});
+
+it('takes no token that a header cannot hold, and prints none', async () => {
+  await writeFile(path.join(folder, 'config.json'), '{}');
+  for (const [given, message] of [
+    ['hf_secret\nsecret', 'HF_TOKEN contains white space'],
+    ['hf_secret-ü', 'HF_TOKEN contains white space'],
+    ['secret', 'HF_TOKEN does not begin with hf_'],
+  ] as const) {
+    const env = { HF_TOKEN: given, HF_ENDPOINT: hub.address };
+    const error: unknown = await pushFolder(folder, 'someone/model', env).catch((e: unknown) => e);
+    expect(error).toMatchObject({ name: 'ConfigError', code: 'HF_TOKEN' });
+    expect(String(error)).toContain(message);
+    expect(String(error)).not.toContain('secret');
+  }
+});
+
+it('takes a token and an endpoint as they are pasted', async () => {
+  await writeFile(path.join(folder, 'config.json'), '{}');
+  const env = { HF_TOKEN: ` ${token}\n`, HF_ENDPOINT: `${hub.address}/\r` };
+  expect(await pushFolder(folder, 'someone/model', env)).toBe(`${hub.address}/someone/model`);
+  expect([...hub.files.keys()]).toEqual(['config.json']);
+});
+
+it('says what it uploads, and stops while the hub does not answer', async () => {
+  await writeFile(path.join(folder, 'model.safetensors'), randomBytes(20));
+  const env = { HF_TOKEN: token, HF_ENDPOINT: hub.address };
+  const lines: string[] = [];
+  await pushFolder(folder, 'someone/model', env, { onProgress: (line) => lines.push(line) });
+  expect(lines).toEqual([
+    `Uploads the folder (0.0 MB) to ${hub.address}/someone/model.`,
+    '  100 % read',
+    '  100 % uploaded',
+  ]);
+  for (const place of ['GET /api/models', 'PUT /large', 'POST /api/models/someone/model/commit']) {
+    hub.silent = place;
+    const stop = new AbortController();
+    const reason = new Error('The process received SIGINT.');
+    hub.onSilence = () => stop.abort(reason);
+    await writeFile(path.join(folder, 'model.safetensors'), randomBytes(20));
+    const pushed = pushFolder(folder, 'someone/model', env, { signal: stop.signal });
+    await expect(pushed).rejects.toBe(reason);
+  }
+});
+
+it('stops while it reads the files', async () => {
+  await writeFile(path.join(folder, 'model.safetensors'), Buffer.alloc(50_000_000));
+  const env = { HF_TOKEN: token, HF_ENDPOINT: hub.address };
+  const stop = new AbortController();
+  const reason = new Error('The process received SIGINT.');
+  const lines: string[] = [];
+  const onProgress = (line: string): void => {
+    if (lines.push(line) === 2) stop.abort(reason);
+  };
+  const pushed = pushFolder(folder, 'someone/model', env, { signal: stop.signal, onProgress });
+  await expect(pushed).rejects.toBe(reason);
+  expect(lines[1]).toBe('  10 % read');
+  expect(lines).not.toContain('  100 % read');
 });
 
 it('names the repository and the reason when the hub refuses, and no token', async () => {

@@ -374,6 +374,70 @@ describe('a model is found', () => {
     );
   });
 
+  it.each<readonly [keyof LoadModelOptions, string | number, string]>([
+    ['threads', -1, '; expected a whole number of at least 1'],
+    ['threads', 0.5, '; expected a whole number of at least 1'],
+    ['maxModelLen', 0, '; expected a whole number of at least 1'],
+    ['maxModelLen', NaN, '; expected a whole number of at least 1'],
+    ['sequences', 0, '; expected a whole number of at least 1'],
+    ['runtime', 'foo', '; expected onnx or llama.cpp'],
+  ])('not with the option %s: %s', async (name, value, expected) => {
+    for (const model of [gguf, practice])
+      await expect(loadModel(model, { ...settings, [name]: value })).rejects.toMatchObject({
+        name: 'ConfigError',
+        message: `The option ${name} is ${value}${expected}.`,
+      });
+  });
+
+  it.each([
+    [{ chat_template: 5 }, 'chat_template is 5, expected a string.'],
+    [{ enable_thinking: 'false' }, 'enable_thinking is "false", expected a boolean.'],
+    [{ chatTemplate: 'x' }, 'chatTemplate is "x", which is no chat setting; expected one of chat_'],
+  ])('not with the chat settings %j', async (chat, message) => {
+    const given = loadModel(practice, { chat: chat as object });
+    await expect(given).rejects.toThrow(`chat: ${message}`);
+    const folder = await exportedWith({ version: 1, file: '.', chat });
+    await expect(loadModel(folder)).rejects.toThrow(
+      new RegExp(`/export\\.json: ${message}.*Update @trinity-rft/local, or export`),
+    );
+  });
+
+  const exportedWith = async (fields: object): Promise<string> => {
+    const folder = await mkdtemp(path.join(scratch, 'settings-'));
+    await cp(practice, folder, { recursive: true });
+    await writeFile(path.join(folder, 'export.json'), JSON.stringify(fields));
+    return folder;
+  };
+
+  it('not with chat settings that are none, and prints no long text', async () => {
+    const file = { version: 1, file: '.' };
+    const none = await exportedWith({ ...file, chat: 'hello' });
+    await expect(loadModel(none)).rejects.toThrow(/export\.json: chat is "hello", expected an obj/);
+    const long = await exportedWith({ ...file, chat: { template: 'x'.repeat(1000) } });
+    await expect(findModel(long)).rejects.toThrow(/: template is "x{50,100}, which is no chat/);
+  });
+
+  it('but with unset chat settings, and beside the export.json of another program', async () => {
+    const chat = { chat_template: null, enable_thinking: null, tool_call_parser: 'hermes' };
+    const unset = await exportedWith({ version: 1, file: '.', chat });
+    expect((await findModel(unset)).chat).toEqual({ tool_call_parser: 'hermes' });
+    for (const other of [{ chat: 'hello' }, { version: 1, chat: [{ title: 'x' }] }, []])
+      expect((await findModel(await exportedWith(other))).chat).toEqual({});
+  });
+
+  it('not with an adapter that is missing, or more requests than llama.cpp takes', async () => {
+    for (const adapter of [path.join(scratch, 'nope.gguf'), './nope.gguf', '../nope.gguf'])
+      await expect(loadModel(gguf, { ...settings, adapter })).rejects.toMatchObject({
+        name: 'CheckpointError',
+        code: 'MODEL_UNUSABLE',
+        message: expect.stringContaining(`does not load the adapter ${adapter} for ${gguf}`),
+      });
+    await expect(loadModel(gguf, { ...settings, sequences: 1000 })).rejects.toMatchObject({
+      code: 'MODEL_UNUSABLE',
+      message: expect.stringContaining('Set a smaller maxModelLen or sequences.'),
+    });
+  });
+
   it('not where the file was cut short', async () => {
     const short = path.join(scratch, 'short.gguf');
     const bytes = await readFile(gguf);

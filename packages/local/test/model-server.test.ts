@@ -1,4 +1,5 @@
 /** Several models at one address: names, key, readiness, metrics, log, reload, shutdown. */
+import { once } from 'node:events';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -215,6 +216,63 @@ describe('a server of models', () => {
     const { choices } = await loud.client.chat.completions.create(ask('agent'));
     expect(JSON.stringify(loud.requests)).toContain('12*34');
     expect(loud.requests[0]?.response).toContain(choices[0]?.message.content ?? '');
+  });
+
+  it('records requests that no model answered', async () => {
+    const models = { plain: practice, gone: path.join(scratch, 'none') };
+    const { server, client, get, requests } = await serve({ models, keep: 1 });
+    await expect(client.chat.completions.create(ask('gone'))).rejects.toMatchObject({
+      status: 500,
+    });
+    expect(requests).toMatchObject([{ model: 'gone', status: 500, completionTokens: 0 }]);
+    const stop = new AbortController();
+    await server.models.use('plain', async (model, ended) => {
+      const { fetch } = model;
+      Object.assign(model, {
+        fetch: async (request: Request) => {
+          const aborted = once(request.signal, 'abort');
+          stop.abort();
+          await aborted;
+          return fetch(request);
+        },
+      });
+      ended();
+    });
+    const { signal } = stop;
+    const left = client.chat.completions.create(ask('plain'), { signal });
+    await expect(left).rejects.toThrow('aborted');
+    await expect.poll(() => requests).toMatchObject([{}, { model: 'plain', status: 499 }]);
+    const text = await (await get('/metrics')).text();
+    for (const labels of ['model="gone"', 'model="plain"'])
+      expect(text).toContain(`trinity_requests_total{${labels},route="POST /v1/chat/completions"`);
+  });
+
+  it('says why a stored response is not there', async () => {
+    const models = { a: practice, b: practice };
+    const { server, client } = await serve({ models, keep: 1 });
+    const missing = (id: string) =>
+      expect(client.responses.retrieve(id)).rejects.toThrow(
+        `404 There is no /v1/responses/${id} here. Responses are stored as long as`,
+      );
+    await missing('resp_x');
+    const request = { input: '12*34', max_output_tokens: 4 };
+    const { id } = await client.responses.create({ ...request, model: 'a' });
+    expect((await client.responses.retrieve(id)).id).toBe(id);
+    await client.responses.create({ ...request, model: 'b' });
+    await missing(id);
+    // A model that is removed while it is asked stays until it has answered.
+    const second = await client.responses.create({ ...request, model: 'b' });
+    await server.models.use('b', async (model, ended) => {
+      const { fetch } = model;
+      Object.assign(model, {
+        fetch: async (asked: Request) => {
+          server.models.remove('b');
+          return fetch(asked);
+        },
+      });
+      ended();
+    });
+    expect((await client.responses.retrieve(second.id)).id).toBe(second.id);
   });
 
   it('answers while the log cannot be written, and says so once', async () => {

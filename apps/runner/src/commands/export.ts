@@ -172,6 +172,7 @@ async function exportCommand(model: string, given: ExportArguments, write: Write
   const terminal = given.json === true ? silent(standardTerminal()) : standardTerminal();
   if (place.choice !== undefined) terminal.write(`${place.choice}\n`);
   let answers: ReturnType<typeof recordedAnswers> | undefined;
+  const onProgress = (line: string): void => terminal.write(`${line}\n`);
   const recorded = () => (answers ??= recordedAnswers(place));
   const report = await stoppable(terminal, async (signal) =>
     exportModel({
@@ -194,7 +195,7 @@ async function exportCommand(model: string, given: ExportArguments, write: Write
           ? undefined
           : await rewardsOf(place, { terminal, signal, plugins: pluginsOf(given) }),
       signal,
-      onProgress: (line) => terminal.write(`${line}\n`),
+      onProgress,
     }),
   );
   if (report === undefined) return exitCodes.interrupted;
@@ -205,7 +206,13 @@ async function exportCommand(model: string, given: ExportArguments, write: Write
     if (given.push !== undefined && isFaulty)
       terminal.write('Not uploaded: the check found differences outside the limits.\n');
     else if (given.push !== undefined) {
-      uploaded = await pushFolder(directory, given.push, process.env);
+      const { push } = given;
+      uploaded = await stoppable(
+        terminal,
+        (signal) => pushFolder(directory, push, process.env, { signal, onProgress }),
+        `stopping the upload; ${directory} is complete`,
+      );
+      if (uploaded === undefined) return exitCodes.interrupted;
       terminal.write(`Uploaded: ${uploaded}\n`);
     }
   } finally {

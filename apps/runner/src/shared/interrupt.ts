@@ -27,18 +27,20 @@ export async function interruptible<T>(
 
 /**
  * Calls `work` as {@link interruptible} does, for work that leaves no partial results.
+ * @param then message for the terminal about what happens after the first Ctrl-C
  * @returns undefined if the work was stopped
  */
 export function stoppable<T>(
   terminal: Terminal,
   work: (signal: AbortSignal) => Promise<T>,
+  then = 'stopping; nothing is written',
 ): Promise<T | undefined> {
   const stopped = (signal: AbortSignal): Promise<T | undefined> =>
     work(signal).catch((error: unknown) => {
       if (signal.aborted) return undefined;
       throw error;
     });
-  return interruptible(terminal, stopped, 'stopping; nothing is written');
+  return interruptible(terminal, stopped, then);
 }
 
 /**

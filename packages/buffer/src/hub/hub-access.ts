@@ -1,7 +1,7 @@
 /** Accesses the Hugging Face hub and its local cache, for data sets and models. */
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { cacheFolder } from '@trinity-rft/core/support';
+import { cacheFolder, hubTokenOf, hubUrlOf } from '@trinity-rft/core/support';
 import type { StallGuard } from './stall-guard.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -23,9 +23,9 @@ export interface CacheOptions {
 /** Returns the options that all calls of the hub's client share. */
 export function hubAccess(environment: Environment, guard: StallGuard) {
   return {
-    hubUrl: endpointOf(environment),
+    hubUrl: hubUrlOf(environment),
     fetch: guardedFetch(guard),
-    accessToken: environment['HF_TOKEN'] || undefined,
+    accessToken: hubTokenOf(environment),
   };
 }
 
@@ -51,8 +51,6 @@ export const isSet = (value: string | undefined): boolean =>
  */
 export const isInside = (path: string): boolean =>
   !path.startsWith('/') && !path.split(/[/\\]/).includes('..');
-export const endpointOf = (environment: Environment): string =>
-  (environment['HF_ENDPOINT'] || 'https://huggingface.co').replace(/\/+$/, '');
 
 export function cacheDirectoryOf({ cacheDirectory, environment }: CacheOptions): string {
   if (cacheDirectory !== undefined) return resolve(cacheDirectory);

@@ -3,12 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigError, CancelledError } from '@trinity-rft/core';
-import { parseModelId, type ModelId } from '@trinity-rft/core/support';
+import { hubTokenOf, hubUrlOf, parseModelId, type ModelId } from '@trinity-rft/core/support';
 import { byteSize, fetchFile, type RemoteFile } from './fetch-file.js';
 import { listRemoteFiles } from './list-files.js';
 import {
   cacheDirectoryOf,
-  endpointOf,
   exists,
   hubAccess,
   isSet,
@@ -84,7 +83,7 @@ async function ask(id: string, model: ModelId, options: HubModelOptions): Promis
   const { modelInfo } = await import('@huggingface/hub');
   const { environment } = options;
   const { repository } = model;
-  const guarded = { ...downloadOptions(options), what: endpointOf(environment) };
+  const guarded = { ...downloadOptions(options), what: hubUrlOf(environment) };
   return guardStalls(guarded, async (guard) => {
     const access = hubAccess(environment, guard);
     const info = { ...access, name: repository, revision: model.revision };
@@ -137,7 +136,7 @@ export async function fetchHubModel(id: string, options: HubModelOptions): Promi
   if (cached !== undefined) return cached;
   const model = await describeHubModel(id, options);
   await checkSpace(model, options);
-  const host = endpointOf(options.environment);
+  const host = hubUrlOf(options.environment);
   options.report(
     `Fetching ${id}: ${byteSize(model.missingBytes)} in ${model.files.length} files, from ${host} to ${model.folder}.`,
   );
@@ -154,7 +153,7 @@ async function fetchAll(
 ): Promise<void> {
   const model = parsed(id);
   const place = placeOf(model, options);
-  const token = options.environment['HF_TOKEN'] || undefined;
+  const token = hubTokenOf(options.environment);
   if (!isCommit(model.revision)) await writeText(join(place, 'refs', model.revision), revision);
   for (const file of files) {
     try {
@@ -203,13 +202,13 @@ function unreachable(
   const { environment } = options;
   const status = (cause as { statusCode?: unknown }).statusCode;
   const isRefused = status === 401 || status === 403 || status === 404;
-  const token = environment['HF_TOKEN'] ? 'set' : 'not set';
+  const token = hubTokenOf(environment) === undefined ? 'not set' : 'set';
   const advice = isRefused
     ? `It does not exist, or it is private or gated: check the name, and set HF_TOKEN to a token that may read it (now ${token}).`
     : `Try again, which continues where this stopped; or set HF_ENDPOINT to a mirror, or fetch it elsewhere and give its folder as the path of the model.`;
   const what = file === undefined ? id : `${file} of ${id}`;
   return new ConfigError(
-    `${what} is not in the cache (${placeOf(parsed(id), options)}) and could not be fetched from ${endpointOf(environment)}: ${reasonOf(cause)}. ${advice}`,
+    `${what} is not in the cache (${placeOf(parsed(id), options)}) and could not be fetched from ${hubUrlOf(environment)}: ${reasonOf(cause)}. ${advice}`,
     { code: 'HUB_UNREACHABLE', details: { id, status }, cause },
   );
 }

@@ -2,14 +2,8 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CancelledError, TaskError } from '@trinity-rft/core';
-import {
-  cacheDirectoryOf,
-  endpointOf,
-  hubAccess,
-  isSet,
-  reasonOf,
-  type CacheOptions,
-} from './hub-access.js';
+import { hubTokenOf, hubUrlOf } from '@trinity-rft/core/support';
+import { cacheDirectoryOf, hubAccess, isSet, reasonOf, type CacheOptions } from './hub-access.js';
 import { byteSize, fetchFile } from './fetch-file.js';
 import { hubCache, readText, type HubCache } from './hub-cache.js';
 import { listRemoteFiles } from './list-files.js';
@@ -71,12 +65,12 @@ async function findInCache(
 
 async function download(cache: HubCache, request: HubRequest): Promise<readonly string[]> {
   const { id, environment, report } = request;
-  const host = endpointOf(environment);
+  const host = hubUrlOf(environment);
   const { revision, files } = await guardStalls({ ...request, what: host }, (guard) =>
     listDataset(cache, request, guard),
   );
   const place = cache.snapshot(revision);
-  const token = environment['HF_TOKEN'] || undefined;
+  const token = hubTokenOf(environment);
   const fetchOne = async (path: string): Promise<string> => {
     const target = join(place, path);
     await fetchFile(files.get(path)!, target, { ...request, token, folder: cache.folder });
@@ -115,7 +109,7 @@ function unreachable({ id, environment }: HubRequest, cache: HubCache, cause: un
   const status = (cause as { statusCode?: unknown }).statusCode;
   const isMissing = status === 401 || status === 403 || status === 404;
   const advice = isMissing
-    ? `It does not exist, or it is private or gated: check the name, and set HF_TOKEN to a token that may read it (now ${environment['HF_TOKEN'] ? 'set' : 'not set'}).`
+    ? `It does not exist, or it is private or gated: check the name, and set HF_TOKEN to a token that may read it (now ${hubTokenOf(environment) === undefined ? 'not set' : 'set'}).`
     : `Run once online, or fetch it elsewhere and give the folder as the path of the task set.`;
   return new TaskError(
     `${id} is not a local file or folder, it is not in the cache (${cache.folder}), and it could not be fetched from the Hugging Face hub: ${reasonOf(cause)}. ${advice}`,

@@ -1,5 +1,6 @@
 /** Lists the files of a repository on the hub, with the digests by which downloads are verified. */
-import { endpointOf, hubAccess, isInside, type Environment } from './hub-access.js';
+import { hubUrlOf } from '@trinity-rft/core/support';
+import { hubAccess, isInside, type Environment } from './hub-access.js';
 import type { RemoteFile } from './fetch-file.js';
 import type { StallGuard } from './stall-guard.js';
 
@@ -22,7 +23,7 @@ export async function listRemoteFiles(
   // Loaded on first use, because most training runs read local files.
   const { listFiles } = await import('@huggingface/hub');
   const access = hubAccess(environment, guard);
-  const place = `${endpointOf(environment)}/${repo.type === 'dataset' ? 'datasets/' : ''}${repo.name}`;
+  const place = `${hubUrlOf(environment)}/${repo.type === 'dataset' ? 'datasets/' : ''}${repo.name}`;
   const found = new Map<string, RemoteFile>();
   for await (const entry of listFiles({ ...access, repo, revision, recursive: true })) {
     const { type, path, size, oid = '', lfs } = entry;

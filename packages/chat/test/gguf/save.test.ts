@@ -161,6 +161,7 @@ describe('a model that is written', () => {
       'tokenizer.ggml.add_eos_token': false,
       'tokenizer.ggml.eot_token_id': 7,
       'tokenizer.ggml.eom_token_id': 5,
+      'tokenizer.ggml.eos_token_ids': [657, 7, 5],
       'tokenizer.chat_template': '{{ messages }}',
     });
   });

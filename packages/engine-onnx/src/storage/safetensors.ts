@@ -47,6 +47,8 @@ export interface WriteOptions {
   readonly type?: StoredType;
   /** Metadata of the file. @default { format: "pt" }, which transformers requires */
   readonly metadata?: Readonly<Record<string, string>>;
+  /** Signal that stops writing between two chunks; its reason is then thrown. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -248,18 +250,20 @@ export async function writeSafetensors(
   tensors: readonly NamedTensor[],
   options: WriteOptions = {},
 ): Promise<void> {
-  const type = options.type ?? 'F32';
+  const { type = 'F32', signal } = options;
   const write = async (draft: string): Promise<void> => {
     await using handle = await open(draft, 'w');
     await writeFully(handle, encodeHeader(tensors, type, options.metadata ?? { format: 'pt' }));
     for (const tensor of tensors) {
       for (let at = 0; at < tensor.data.length; at += chunkBytes / 4) {
+        signal?.throwIfAborted();
         await writeFully(handle, encodeFloats(tensor.data.subarray(at, at + chunkBytes / 4), type));
       }
     }
     await handle.sync();
   };
   await fillFile(path, write).catch((cause: unknown) => {
+    signal?.throwIfAborted();
     throw new CheckpointError(`${path} could not be written.`, {
       code: 'WEIGHTS_UNWRITABLE',
       cause,

@@ -6,19 +6,23 @@ import { CheckpointError } from '@trinity-rft/core';
 
 import { largestOf, storedTypes, type StoredType } from './dtype.js';
 import { writeWhole } from './files.js';
-import { writeSafetensors, type NamedTensor } from './safetensors.js';
+import { writeSafetensors, type NamedTensor, type WriteOptions } from './safetensors.js';
 import { singleWeightFile, weightIndexFile } from './weight-files.js';
+
+interface ShardOptions extends Pick<WriteOptions, 'signal'> {
+  readonly type: StoredType;
+  readonly shardBytes: number;
+}
 
 /**
  * Writes the tensors, in order, to files with at most `shardBytes` bytes of tensor data each. A
  * larger tensor gets a separate file.
- * @throws CheckpointError when a weight is too large for the type
+ * @throws CheckpointError when a weight is too large for the type; the reason of `signal`
  */
 export async function writeShards(
   directory: string,
   tensors: readonly NamedTensor[],
-  type: StoredType,
-  shardBytes: number,
+  { type, shardBytes, signal }: ShardOptions,
 ): Promise<{ readonly bytes: number; readonly files: readonly string[] }> {
   for (const tensor of tensors) assertFits(tensor, type, 'bfloat16 or float32');
   const shards = split(tensors, ({ data }) => data.length * storedTypes[type], shardBytes);
@@ -26,7 +30,7 @@ export async function writeShards(
   let bytes = 0;
   for (const [index, shard] of shards.entries()) {
     const file = join(directory, files[index] ?? '');
-    await writeSafetensors(file, shard, { type });
+    await writeSafetensors(file, shard, { type, signal });
     bytes += (await stat(file)).size;
   }
   if (files.length > 1) await writeIndex(directory, shards, files, type);

@@ -25,7 +25,7 @@ export function rowsById(ids: Int32Array): { readonly count: number; readonly li
     starts.push(end);
     end += own.length;
   }
-  const list = Int32Array.of(...rows.keys(), ...starts, end, ...[...rows.values()].flat());
+  const list = Int32Array.from([...rows.keys(), ...starts, end, ...[...rows.values()].flat()]);
   return { count: rows.size, list };
 }
 

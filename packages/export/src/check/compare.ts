@@ -150,7 +150,7 @@ async function playPrompt(play: Play, options: CompareOptions, sums: Sums): Prom
   const same = isSame(ids, exported.encode(text));
   if (same) sums.idsEqual++;
   const answer = await checkpoint.greedy(ids, Math.min(answerTokens, mostTokens - ids.length));
-  const all = Int32Array.of(...ids, ...answer);
+  const all = Int32Array.from([...ids, ...answer]);
   const before = performance.now();
   const other = await exported.greedy(ids, Math.min(answerTokens, mostTokens - ids.length));
   sums.seconds += (performance.now() - before) / 1000;

@@ -1,9 +1,10 @@
 /** Runs prompts through a GGUF file in llama.cpp, using the npm package node-llama-cpp. */
-import { CheckpointError, EngineError } from '@trinity-rft/core';
+import { CheckpointError } from '@trinity-rft/core';
 import { loadPeer, openTogether, type ResourceStack } from '@trinity-rft/core/support';
-import type { LlamaContextSequence, LlamaModel, Token } from 'node-llama-cpp';
+import type { LlamaModel, Token } from 'node-llama-cpp';
 import type { ChatFormat } from '@trinity-rft/chat';
-import type { Player, Score } from './player.js';
+import { scoreInLlama } from '@trinity-rft/local';
+import type { Player } from './player.js';
 
 interface LlamaPlayerOptions {
   /**
@@ -14,12 +15,6 @@ interface LlamaPlayerOptions {
   /** Chat format with the template from the GGUF file. */
   readonly format: ChatFormat;
 }
-
-/**
- * Sampling options that disable all samplers except softmax, because top-k and top-p would truncate
- * the reported distribution.
- */
-const plain = { temperature: 1, topK: 0, topP: 1, minP: 0 } as const;
 
 /**
  * Opens a GGUF file in llama.cpp with a single thread, because a second thread can make llama.cpp
@@ -81,7 +76,7 @@ async function playerOver(
     render: (prompt) => format.render(prompt),
     encode: (text) => Int32Array.from(model.tokenize(text, true)),
     decode: (ids) => model.detokenize(Array.from(ids) as Token[], false),
-    score: (ids) => scoreTokens(sequence, ids),
+    score: (tokens) => scoreInLlama(sequence, { tokens, promptLength: 1, temperature: 1 }),
     greedy: async (ids, mostTokens) => {
       await sequence.clearHistory();
       const sampled: number[] = [];
@@ -93,45 +88,4 @@ async function playerOver(
     },
     close: () => stack.close(),
   };
-}
-
-/**
- * Number of positions that are evaluated at once. It is small because each position has a
- * distribution over the whole vocabulary in memory.
- */
-const atOnce = 16;
-
-/**
- * Returns the sum of the probabilities in float64, by which they are normalized. llama.cpp
- * normalizes in float32, with an error of 1e-4 for 50,000 tokens.
- */
-function sumOf(probabilities: ReadonlyMap<Token, number>): number {
-  let sum = 0;
-  for (const probability of probabilities.values()) sum += probability;
-  return sum;
-}
-
-async function scoreTokens(sequence: LlamaContextSequence, ids: Int32Array): Promise<Score> {
-  await sequence.clearHistory();
-  const generateNext = { probabilities: true, options: plain };
-  const logprobs = new Float64Array(ids.length - 1);
-  const best = new Int32Array(ids.length - 1);
-  for (let start = 0; start + 1 < ids.length; start += atOnce) {
-    const part = Array.from(ids.subarray(start, Math.min(start + atOnce, ids.length - 1)));
-    const results = await sequence.controlledEvaluate(
-      part.map((token) => [token as Token, { generateNext }]),
-    );
-    for (const [i, result] of results.entries()) {
-      const probabilities = result?.next.probabilities;
-      const [top] = probabilities?.keys() ?? [];
-      const probability = probabilities?.get(ids[start + i + 1] as Token);
-      if (top === undefined || probability === undefined)
-        throw new EngineError(`llama.cpp reported no probability at position ${start + i}.`, {
-          code: 'EXPORT_SCORE',
-        });
-      best[start + i] = top;
-      logprobs[start + i] = Math.log(probability / sumOf(probabilities ?? new Map()));
-    }
-  }
-  return { logprobs, best };
 }

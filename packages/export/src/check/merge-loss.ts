@@ -35,6 +35,8 @@ interface Policy {
    * the checkpoint.
    */
   readonly recorded?: (() => Promise<readonly TokenRow[]>) | undefined;
+  /** Signal that stops the measurement between its passes. */
+  readonly signal: AbortSignal | undefined;
 }
 
 /**
@@ -42,10 +44,12 @@ interface Policy {
  * returns the differences. Resolves with undefined if the engine does not support the file's
  * architecture.
  * @param file path of a GGUF file
+ * @throws the reason of `signal`
  */
 export async function mergeLossOf(file: string, policy: Policy): Promise<MergeLoss | undefined> {
   if (!(await isRead(file))) return undefined;
   const { texts, rows, logprobs } = await scorePolicy(policy);
+  policy.signal?.throwIfAborted();
   const found = await scoreFile(file, rows);
   const differences = Array.from(found, (value, i) => Math.abs(value - logprobs[i]!));
   return {
@@ -66,12 +70,13 @@ const isRead = (file: string): Promise<boolean> =>
   );
 
 /** Returns the rows to score, with their log-probabilities under the policy. */
-async function scorePolicy({ checkpoint, format, recorded }: Policy) {
+async function scorePolicy({ checkpoint, format, recorded, signal }: Policy) {
   const given = (await recorded?.()) ?? [];
   const answers = given.filter(({ tokens, promptLength }) => tokens.length > promptLength);
   const engine = await createOnnxEngine({ modelPath: checkpoint, memoryBudgetBytes });
   try {
-    const rows = answers.length > 0 ? answers : await sampledRows(engine, format);
+    const rows = answers.length > 0 ? answers : await sampledRows(engine, format, signal);
+    signal?.throwIfAborted();
     const { logprobs } = await engine.trainer.forward({ rows });
     const texts: MergeLoss['texts'] = rows === answers ? 'recorded' : 'sampled';
     return { texts, rows, logprobs };
@@ -107,15 +112,16 @@ const mostTokens = 64;
 async function sampledRows(
   { trainer, sampler }: Engine,
   format: ChatFormat,
+  signal: AbortSignal | undefined,
 ): Promise<readonly TokenRow[]> {
   await trainer.publish(0);
   await sampler.adopt({ kind: 'published' }, 0);
   const options = { temperature: 1, seed: 0, stopTokenIds: format.stopTokenIds };
   const texts = promptsOf(format, sampler.maxModelLen).map(async (prompt) => {
     const maxTokens = Math.min(mostTokens, sampler.maxModelLen - prompt.length);
-    const samples = await sampler.sample(prompt, { ...options, maxTokens });
+    const samples = await sampler.sample(prompt, { ...options, maxTokens }, signal);
     return samples.map(({ tokens }) => ({
-      tokens: Int32Array.of(...prompt, ...tokens),
+      tokens: Int32Array.from([...prompt, ...tokens]),
       promptLength: prompt.length,
       temperature: 1,
     }));

@@ -15,7 +15,7 @@ export interface PlayedPrompt {
   readonly text?: string;
 }
 
-export interface Score {
+interface Score {
   /** Log-probability of each token except the first, at temperature 1, in nats. [T - 1] */
   readonly logprobs: Float64Array;
   /**

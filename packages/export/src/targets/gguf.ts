@@ -8,8 +8,9 @@ import {
   type GgufFileType,
   type SaveGgufAdapterOptions,
   type SavedGguf,
+  type WeightSource,
 } from '@trinity-rft/chat/gguf';
-import { openMergedWeights, openWeights } from '@trinity-rft/engine-onnx';
+import { openMergedWeights, openWeights, type StoredWeights } from '@trinity-rft/engine-onnx';
 import { licenseOf } from './license.js';
 import { modelfileOf } from '../ollama/modelfile.js';
 import { fileNameOf, ollamaNameOf } from './model-name.js';
@@ -31,16 +32,38 @@ type Json = Readonly<Record<string, unknown>>;
 const jsonOf = async (folder: string, name: string): Promise<Json> =>
   JSON.parse(await readFile(path.join(folder, name), 'utf8')) as Json;
 
+/** Returns weights whose reads throw the reason of `signal` once it is aborted. */
+export const stoppable = (
+  weights: Pick<StoredWeights, keyof WeightSource>,
+  signal: AbortSignal | undefined,
+): WeightSource => ({
+  tensors: weights.tensors,
+  read: async (name) => {
+    signal?.throwIfAborted();
+    return weights.read(name);
+  },
+  async *readParts(name) {
+    for await (const part of weights.readParts(name)) {
+      signal?.throwIfAborted();
+      yield part;
+    }
+  },
+});
+
 async function saveModel(input: TargetInput, target: string): Promise<SavedGguf> {
-  const { from, name, numbers, chat, facts } = input;
+  const { from, name, numbers, chat, generationConfig, facts, signal } = input;
   const chatTemplate = chat.chat_template;
   const files = await readTokenizerFiles(from);
   const weights = await openMergedWeights(from);
   try {
     const saved = await saveGgufModel({
       config: await jsonOf(from, 'config.json'),
-      tokenizer: { ...files, ...(chatTemplate !== undefined && { chatTemplate }) },
-      weights,
+      tokenizer: {
+        ...files,
+        generationConfig,
+        ...(chatTemplate !== undefined && { chatTemplate }),
+      },
+      weights: stoppable(weights, signal),
       target,
       type: numbers.name as GgufFileType,
       name,

@@ -5,8 +5,8 @@
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
+import { parseModelId } from '@trinity-rft/core/support';
 import { convertModel, type StoredTypeName } from '@trinity-rft/engine-onnx';
-import { hubIdOf } from './hub-id.js';
 import { modelCard } from './model-card.js';
 import { licenseOf } from './license.js';
 import type { TargetInput, Written } from './target.js';
@@ -15,15 +15,19 @@ import type { TargetInput, Written } from './target.js';
 const shardBytes = 5e9;
 
 export async function writeHuggingFace(input: TargetInput): Promise<Written> {
-  const { from, folder, name, adapter, numbers, facts } = input;
-  if (adapter !== undefined) await copyAdapter(adapter, folder, facts?.base);
-  else await convertModel({ from, to: folder, dtype: numbers.name as StoredTypeName, shardBytes });
+  const { from, folder, name, adapter, numbers, facts, signal } = input;
+  if (adapter !== undefined)
+    await copyAdapter(adapter, folder, facts?.baseRepository ?? facts?.base);
+  else {
+    const dtype = numbers.name as StoredTypeName;
+    await convertModel({ from, to: folder, dtype, shardBytes, signal });
+  }
   const license = await licenseOf(facts?.base);
   if (license.text !== undefined) await writeFile(path.join(folder, 'LICENSE'), license.text);
   const algorithm = facts?.settings['algorithm.algorithm_type'];
   const card = modelCard({
     name,
-    base: facts?.base === undefined ? undefined : hubIdOf(facts.base),
+    base: facts?.baseRepository,
     license: license.id,
     relation: adapter === undefined ? 'finetune' : 'adapter',
     algorithm: typeof algorithm === 'string' ? algorithm : undefined,
@@ -54,7 +58,7 @@ async function copyAdapter(
   const named = {
     ...fields,
     ...(typeof below === 'string' && {
-      base_model_name_or_path: hubIdOf(below) ?? path.basename(below),
+      base_model_name_or_path: parseModelId(below)?.repository ?? path.basename(below),
     }),
   };
   await writeFile(path.join(folder, 'adapter_config.json'), `${JSON.stringify(named, null, 2)}\n`);

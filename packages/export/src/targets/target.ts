@@ -19,6 +19,11 @@ export interface TargetInput {
   readonly chat: ChatSettings;
   /** Chat format of the checkpoint, made of its tokenizer and the settings in `chat`. */
   readonly format: ChatFormat;
+  /**
+   * Content of generation_config.json: the checkpoint's, with the tokens that ended responses in
+   * training.
+   */
+  readonly generationConfig: Readonly<Record<string, unknown>>;
   readonly contextTokens: number;
   readonly facts: RunFacts | undefined;
   readonly signal: AbortSignal | undefined;

@@ -15,7 +15,7 @@ import type { Sampler } from '@trinity-rft/core/engine';
 import { createRolloutModel, type RecordingModel } from '@trinity-rft/model';
 import type { OpenAI } from 'openai';
 import { toAnswer, toParts, type ChatAnswer, type ChatPart } from './answers.js';
-import { chatSettingsIn, type ChatSettings } from '../place/chat-settings.js';
+import { checkedChatSettings, type ChatSettings } from '../place/chat-settings.js';
 import { findModel, type ModelPlace } from '../place/find-model.js';
 import { openLlamaRuntime } from '../runtimes/llama-cpp.js';
 import { openOnnxRuntime } from '../runtimes/onnx.js';
@@ -52,7 +52,7 @@ export interface LoadModelOptions {
    * model's limit, but at most 8192
    */
   readonly maxModelLen?: number;
-  /** Number of compute threads. @default the runtime's choice */
+  /** Number of compute threads, at least 1. @default the runtime's choice */
   readonly threads?: number;
   /** llama.cpp only: true to use a graphics card, if there is one. @default true */
   readonly gpu?: boolean;
@@ -130,13 +130,14 @@ export interface LocalModel {
  * Loads a model into this process.
  * @param model path of a run, a checkpoint, a model folder, a GGUF file or an export; see {@link
  * findModel}
- * @throws ConfigError if there is no model or a package is missing; CheckpointError if the model
+ * @throws ConfigError if there is no model, a package is missing or an option is wrong; CheckpointError if the model
  * cannot be used
  */
 export async function loadModel(
   model: string,
   options: LoadModelOptions = {},
 ): Promise<LocalModel> {
+  assertOptions(options);
   const place = await findModel(model);
   const { location } = place;
   const kind = options.runtime ?? (isGguf(location) ? 'llama.cpp' : 'onnx');
@@ -145,7 +146,7 @@ export async function loadModel(
       `llama.cpp reads GGUF files, and ${location} is a folder. Export it first: trinity export ${model} --to gguf -o DIR`,
       { code: 'RUNTIME_MODEL' },
     );
-  const chat = { ...place.chat, ...chatSettingsIn({ ...options.chat }) };
+  const chat = { ...place.chat, ...checkedChatSettings({ ...options.chat }, 'chat') };
   const tokenizer = await loadTokenizer(options.tokenizer ?? location);
   const format = chatFormatOf(tokenizer, chat);
   const maxModelLen = options.maxModelLen ?? (kind === 'onnx' ? chat.max_model_len : undefined);
@@ -171,6 +172,20 @@ export async function loadModel(
   const { watch = (sampler) => sampler, seed, onFault } = options;
   const watched = { ...runtime, sampler: watch(runtime.sampler) };
   return localModel(watched, { kind, name, place, format, seed, onFault });
+}
+
+function assertOptions(options: LoadModelOptions): void {
+  const refuse = (name: string, value: unknown, expected: string): never => {
+    throw new ConfigError(`The option ${name} is ${String(value)}; expected ${expected}.`, {
+      code: 'ARGUMENT_INVALID',
+    });
+  };
+  const { runtime = 'onnx' } = options;
+  if (!['onnx', 'llama.cpp'].includes(runtime)) refuse('runtime', runtime, 'onnx or llama.cpp');
+  for (const name of ['threads', 'maxModelLen', 'sequences'] as const) {
+    const { [name]: count = 1 } = options;
+    if (!Number.isInteger(count) || count < 1) refuse(name, count, 'a whole number of at least 1');
+  }
 }
 
 /** Converts chat settings to options of `createChatFormat`. */

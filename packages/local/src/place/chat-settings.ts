@@ -1,4 +1,5 @@
 /** Settings for chatting with a model, with keys named as in `explorer.rollout_model`. */
+import { ConfigError } from '@trinity-rft/core';
 
 /**
  * Chat settings as plain data. They are stored as `chat` in the `export.json` of an export, and in
@@ -35,6 +36,33 @@ const kinds: Readonly<Record<keyof ChatSettings, 'string' | 'boolean' | 'number'
   enable_thinking: 'boolean',
   max_model_len: 'number',
 };
+
+/**
+ * Checks chat settings that a user may have written. A setting that is null counts as unset.
+ * @param place file or option that holds them, for errors
+ * @param advice sentence at the end of errors
+ * @throws ConfigError for an unknown setting or a value of the wrong type
+ */
+export function checkedChatSettings(values: unknown, place: string, advice = ''): ChatSettings {
+  const refuse = (what: string, value: unknown, expected: string): never => {
+    const text = `${place}: ${what} is ${JSON.stringify(value).slice(0, 80)}, ${expected}. ${advice}`;
+    throw new ConfigError(text.trimEnd(), { code: 'CHAT_SETTING' });
+  };
+  if (typeof values !== 'object' || values === null || Array.isArray(values))
+    return refuse('chat', values, 'expected an object');
+  const given = values as Readonly<Record<string, unknown>>;
+  for (const [key, value] of Object.entries(given)) {
+    const kind = Object.hasOwn(kinds, key) ? kinds[key as keyof ChatSettings] : undefined;
+    if (kind !== undefined && (value === undefined || value === null || typeof value === kind))
+      continue;
+    const expected =
+      kind === undefined
+        ? `which is no chat setting; expected one of ${Object.keys(kinds).join(', ')}`
+        : `expected a ${kind}`;
+    refuse(key, value, expected);
+  }
+  return chatSettingsIn(given);
+}
 
 /** Returns the chat settings in `values`. Ignores other keys, and values of the wrong type. */
 export const chatSettingsIn = (values: Readonly<Record<string, unknown>>): ChatSettings =>

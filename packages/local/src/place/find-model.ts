@@ -7,7 +7,7 @@ import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, mean } from '@trinity-rft/core';
 import { isGguf } from '@trinity-rft/chat/gguf';
-import { chatSettingsIn, type ChatSettings } from './chat-settings.js';
+import { chatSettingsIn, checkedChatSettings, type ChatSettings } from './chat-settings.js';
 import {
   checkpointsIn,
   evaluationsIn,
@@ -36,7 +36,8 @@ export interface ModelPlace {
  * @param named path of a run, a checkpoint, a Hugging Face folder, a GGUF file or an export. For a
  * run, the checkpoint with the best recorded evaluation is chosen, or the last one if none was
  * evaluated.
- * @throws ConfigError if there is no model
+ * @throws ConfigError if there is no model, or `export.json` has a setting that is unknown or of the
+ * wrong type
  */
 export async function findModel(named: string): Promise<ModelPlace> {
   const found = await stat(named).catch(() => undefined);
@@ -58,7 +59,7 @@ export async function findModel(named: string): Promise<ModelPlace> {
 
 async function placeOf(location: string, choice?: string): Promise<ModelPlace> {
   const run = isGguf(location) ? undefined : await runFactsOf(location);
-  const chat = run ? settingsOfRun(run) : chatSettingsIn((await exportOf(location))?.chat ?? {});
+  const chat = run ? settingsOfRun(run) : await settingsOfExport(location);
   return { location, chat, ...(run && { run }), ...(choice !== undefined && { choice }) };
 }
 
@@ -73,29 +74,38 @@ function settingsOfRun({ settings }: RunFacts): ChatSettings {
   );
 }
 
-interface ExportFile {
-  readonly file?: unknown;
-  readonly chat?: Readonly<Record<string, unknown>>;
+async function settingsOfExport(location: string): Promise<ChatSettings> {
+  const { version, file, chat } = (await exportOf(location)) ?? {};
+  // Other programs write files of this name as well.
+  if (version !== 1 || typeof file !== 'string') return {};
+  const advice = 'Update @trinity-rft/local, or export the model again.';
+  return checkedChatSettings(chat ?? {}, exportFileOf(location), advice);
 }
+
+interface ExportFile {
+  readonly version?: unknown;
+  readonly file?: unknown;
+  readonly chat?: unknown;
+}
+
+const exportFileOf = (location: string): string =>
+  path.join(isGguf(location) ? path.dirname(location) : location, 'export.json');
 
 /**
  * Reads `export.json` in the model folder or next to the GGUF file. Returns undefined if it is
  * missing.
  */
 async function exportOf(location: string): Promise<ExportFile | undefined> {
-  const folder = isGguf(location) ? path.dirname(location) : location;
-  const text = await readFile(path.join(folder, 'export.json'), 'utf8').catch(() => undefined);
+  const file = exportFileOf(location);
+  const text = await readFile(file, 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;
   try {
     return JSON.parse(text) as ExportFile;
   } catch (cause) {
-    throw new ConfigError(
-      `${path.join(folder, 'export.json')} is not JSON. Export the model again.`,
-      {
-        code: 'EXPORT_DAMAGED',
-        cause,
-      },
-    );
+    throw new ConfigError(`${file} is not JSON. Export the model again.`, {
+      code: 'EXPORT_DAMAGED',
+      cause,
+    });
   }
 }
 

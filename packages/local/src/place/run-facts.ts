@@ -4,6 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { isCheckpointName, readManifest } from '@trinity-rft/core/engine';
+import { parseModelId } from '@trinity-rft/core/support';
 
 /** Mean score over the tasks of an evaluation set. */
 export interface EvaluationScore {
@@ -26,6 +27,11 @@ export interface RunFacts {
   readonly settings: Readonly<Record<string, unknown>>;
   /** `model.model_path` of the first stage. */
   readonly base: string | undefined;
+  /**
+   * Hub repository of `base`, `OWNER/NAME`; undefined if the configuration names a local model. For
+   * a model of the hub, `base` is a folder or file in the cache.
+   */
+  readonly baseRepository: string | undefined;
   readonly step: number;
   /** Evaluation scores of this checkpoint's weights. */
   readonly evaluations: readonly EvaluationScore[];
@@ -47,13 +53,14 @@ export async function runFactsOf(checkpoint: string): Promise<RunFacts | undefin
   const stages = await readStages(jobDirectory);
   const name = path.basename(stageDirectory);
   const settings = stages.find((stage) => stage['stage_name'] === name) ?? stages.at(-1) ?? {};
-  const base = stages[0]?.['model.model_path'];
+  const { 'model.model_path': base, 'model.hub_id': id } = stages[0] ?? {};
   const { step } = manifest;
   return {
     jobDirectory,
     stageDirectory,
     settings,
     base: typeof base === 'string' ? base : undefined,
+    baseRepository: typeof id === 'string' ? parseModelId(id)?.repository : undefined,
     step,
     evaluations: (await evaluationsIn(stageDirectory)).get(step) ?? [],
   };

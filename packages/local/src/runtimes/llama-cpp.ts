@@ -57,7 +57,7 @@ export interface LlamaRuntimeOptions {
 /**
  * Opens a GGUF file in llama.cpp.
  * @throws ConfigError if node-llama-cpp is not installed; CheckpointError if llama.cpp rejects the
- * file
+ * file or the adapter, or there is no memory for the requests
  */
 export async function openLlamaRuntime(
   file: string,
@@ -66,28 +66,38 @@ export async function openLlamaRuntime(
   const library = await loadPeer('node-llama-cpp', file, () => import('node-llama-cpp'));
   return openTogether(async (stack) => {
     const { model } = stack.use(await share(library, file, options.gpu !== false));
-    return runtimeOver({ library, model, tokenizer: options.tokenizer }, options, stack);
+    const parts = { library, model, tokenizer: options.tokenizer };
+    return runtimeOver(parts, { ...options, file }, stack);
   });
 }
 
 async function runtimeOver(
   parts: LlamaParts,
-  options: LlamaRuntimeOptions,
+  options: LlamaRuntimeOptions & { readonly file: string },
   stack: ResourceStack,
 ): Promise<Runtime> {
   const { model } = parts;
   const { maxModelLen = Math.min(model.trainContextSize, 8192), sequences = 4 } = options;
-  const context = await model.createContext({
+  const { file, adapter } = options;
+  const opened = model.createContext({
     contextSize: maxModelLen,
     sequences,
     threads: options.threads ?? Math.max(1, availableParallelism() - 1),
-    ...(options.adapter !== undefined && { lora: options.adapter }),
+    ...(adapter !== undefined && { lora: adapter }),
     ...(options.cache === 'float32' && {
       // Flash attention would round the cache to float16.
       flashAttention: false,
       experimentalKvCacheKeyType: 'F32',
       experimentalKvCacheValueType: 'F32',
     }),
+  });
+  const context = await opened.catch((cause: unknown) => {
+    const why = describeError(cause);
+    const message =
+      adapter !== undefined && why.includes(path.resolve(adapter))
+        ? `llama.cpp does not load the adapter ${adapter} for ${file}: ${why}. Name the GGUF file of an adapter that was trained on this model.`
+        : `llama.cpp does not open ${file} for ${sequences} requests of ${maxModelLen} tokens: ${why}. Set a smaller maxModelLen or sequences.`;
+    throw new CheckpointError(message, { code: 'MODEL_UNUSABLE', cause });
   });
   stack.use({ close: () => context.dispose() });
   const free = createQueue(Array.from({ length: sequences }, () => context.getSequence()));
@@ -224,7 +234,8 @@ async function sampleOne(parts: LlamaParts, one: OneSample): Promise<SampledSequ
     throwIfAborted(signal);
     const isEarly = tokens.length < minTokens;
     const next = await nextToken(sequence, input, sampling, {
-      seed: seedOf(sampling.seed, choice, tokens.length),
+      // Thus the tokens of a choice do not depend on other requests in progress.
+      seed: deriveSeed(sampling.seed, choice, tokens.length),
       ...(isEarly && { tokenBias: never }),
     });
     tokens.push(next.token);
@@ -247,13 +258,6 @@ async function sampleOne(parts: LlamaParts, one: OneSample): Promise<SampledSequ
     policyVersion: 0,
   };
 }
-
-/**
- * Derives a seed for each token of each choice. The tokens of a choice thus do not depend on other
- * requests in progress.
- */
-const seedOf = (seed: number, choice: number, position: number): number =>
-  deriveSeed(seed, choice, position);
 
 interface NextToken extends Probable {
   /** The most probable tokens at temperature 1. */
@@ -342,17 +346,31 @@ async function scoreRow(
     sequence,
     mostTokens,
   }: { readonly sequence: LlamaContextSequence; readonly mostTokens: number },
-  { tokens, promptLength, temperature }: TokenRow,
+  row: TokenRow,
   signal: AbortSignal | undefined,
 ): Promise<Float32Array> {
+  const { tokens, promptLength } = row;
   if (promptLength < 1 || tokens.length > mostTokens)
     throw new ModelError(
       `A text of ${tokens.length} tokens, ${promptLength} of them prompt, cannot be scored: expected at least one token of prompt, and at most ${mostTokens} together.`,
       { status: 400, code: 'context_length_exceeded' },
     );
+  return Float32Array.from((await scoreInLlama(sequence, row, signal)).logprobs);
+}
+
+/**
+ * Scores the tokens of a row from `promptLength` on, which must be at least 1.
+ * @returns their log-probabilities in nats, and the most probable token at each position. [R]
+ */
+export async function scoreInLlama(
+  sequence: LlamaContextSequence,
+  { tokens, promptLength, temperature }: TokenRow,
+  signal?: AbortSignal,
+): Promise<{ readonly logprobs: Float64Array; readonly best: Int32Array }> {
   await sequence.clearHistory();
   const options = { ...uncut, temperature };
-  const found = new Float32Array(tokens.length - promptLength);
+  const logprobs = new Float64Array(tokens.length - promptLength);
+  const best = new Int32Array(tokens.length - promptLength);
   for (let start = 0; start + 1 < tokens.length; start += scored) {
     throwIfAborted(signal);
     const part = Array.from(tokens.subarray(start, Math.min(start + scored, tokens.length - 1)));
@@ -368,13 +386,17 @@ async function scoreRow(
       if (at < promptLength) continue;
       const probabilities = results[i]?.next.probabilities;
       const probability = probabilities?.get(tokens[at] as Token);
-      if (probabilities === undefined || probability === undefined) throw noLogits();
+      // The most probable token comes first.
+      const [top] = probabilities?.keys() ?? [];
+      if (probabilities === undefined || probability === undefined || top === undefined)
+        throw noLogits();
       // The probabilities are summed in float64: llama.cpp normalises in float32, which is 1e-4 off
       // for a vocabulary of 50,000 tokens.
       let sum = 0;
       for (const each of probabilities.values()) sum += each;
-      found[at - promptLength] = Math.log(probability / sum);
+      logprobs[at - promptLength] = Math.log(probability / sum);
+      best[at - promptLength] = top;
     }
   }
-  return found;
+  return { logprobs, best };
 }

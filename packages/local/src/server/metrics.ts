@@ -8,6 +8,7 @@ export interface Answered extends CallRecord {
   readonly model: string;
   /** Method and path of the requests, such as `POST /v1/chat/completions`. */
   readonly route: string;
+  /** HTTP status; 499 if the client disconnected before the response. */
   readonly status: number;
   readonly seconds: number;
 }

@@ -58,12 +58,12 @@ export interface LoggedRequest extends Answered {
   readonly time: string;
   /** Header `x-request-id` of the request, or else a random id. */
   readonly id: string;
-  /** Checkpoint or file of the model that responded. */
-  readonly location?: string;
+  /** Checkpoint or file of the model that responded; undefined if none did. */
+  readonly location?: string | undefined;
   /** Field `user` of the request. */
   readonly user?: string;
   readonly request?: unknown;
-  readonly response?: string;
+  readonly response?: string | undefined;
 }
 
 export interface ModelServer {
@@ -78,6 +78,8 @@ export interface ModelServer {
   close(timeoutMs?: number): Promise<void>;
 }
 
+/** Status in records of requests whose client disconnected before the response, as in nginx. */
+const clientClosed = 499;
 const mostBytes = 32 * 1024 * 1024;
 const defaultReloadMs = 30_000;
 const defaultDrainMs = 30_000;
@@ -187,35 +189,38 @@ function answerer(
     const record: CallRecord = { promptTokens: 0, completionTokens: 0, firstTokenMs: undefined };
     const started = performance.now();
     const time = new Date().toISOString();
-    return models.use(name, async (model, ended) => {
-      const { url, method, headers, signal } = request;
-      const asked = new Request(url, { method, headers, body: text, signal });
-      const response = await recordCall(record, () => model.fetch(asked));
-      const decoder = new TextDecoder();
-      let answered = '';
-      const finish = (): void => {
-        ended();
-        const seen: Answered = {
-          model: name,
-          route,
-          status: response.status,
-          seconds: (performance.now() - started) / 1000,
-          ...record,
+    const { url, method, headers, signal } = request;
+    const finish = (status: number, location?: string, answered?: string): void => {
+      const seconds = (performance.now() - started) / 1000;
+      const seen: Answered = { model: name, route, status, seconds, ...record };
+      metrics.answered(seen);
+      log({
+        time,
+        id: headers.get('x-request-id')?.slice(0, 128) ?? randomBytes(8).toString('hex'),
+        ...seen,
+        location,
+        ...(typeof body['user'] === 'string' && { user: body['user'].slice(0, 256) }),
+        ...(logTexts && { request: value, response: answered }),
+      });
+    };
+    try {
+      return await models.use(name, async (model, ended) => {
+        const asked = new Request(url, { method, headers, body: text, signal });
+        const response = await recordCall(record, () => model.fetch(asked));
+        const decoder = new TextDecoder();
+        let answered = '';
+        const sent = (): void => {
+          ended();
+          finish(response.status, model.place.location, answered);
         };
-        metrics.answered(seen);
-        log({
-          time,
-          id: headers.get('x-request-id')?.slice(0, 128) ?? randomBytes(8).toString('hex'),
-          ...seen,
-          location: model.place.location,
-          ...(typeof body['user'] === 'string' && { user: body['user'].slice(0, 256) }),
-          ...(logTexts && { request: value, response: answered }),
-        });
-      };
-      const keep = (chunk: Uint8Array): void =>
-        void (answered += decoder.decode(chunk, { stream: true }));
-      return whenSent(response, finish, logTexts ? keep : undefined);
-    });
+        const keep = (chunk: Uint8Array): void =>
+          void (answered += decoder.decode(chunk, { stream: true }));
+        return whenSent(response, sent, logTexts ? keep : undefined);
+      });
+    } catch (error) {
+      finish(signal.aborted ? clientClosed : errorResponse(error).status);
+      throw error;
+    }
   };
 }
 
@@ -263,14 +268,19 @@ function entryOf(models: ServedModels, name: string): object {
 /**
  * Sends the request to the loaded models one after another, until one does not respond with 404.
  * Only the model that stored a response can return it.
+ * @throws ModelError 404 if no model has the response
  */
 async function firstFound(request: Request, models: ServedModels): Promise<Response> {
   const { url, method, headers, signal } = request;
-  let response: Response | undefined;
   for (const name of models.names) {
-    const model = models.current(name);
-    response = await model?.fetch(new Request(url, { method, headers, signal }));
+    const response = await models.useLoaded(name, (model) =>
+      model.fetch(new Request(url, { method, headers, signal })),
+    );
     if (response && response.status !== 404) return response;
   }
-  return response ?? new Response(undefined, { status: 404 });
+  const { pathname } = new URL(url);
+  throw new ModelError(
+    `There is no ${pathname} here. Responses are stored as long as the weights that gave them are in memory, and not with store: false.`,
+    { status: 404, code: 'response_not_found' },
+  );
 }

@@ -48,6 +48,56 @@ it('keeps two models in memory, whatever is asked at once', async () => {
   }
 });
 
+it('loads a model after the one that it replaces in memory is closed', async () => {
+  const lines: string[] = [];
+  const models = { a: practice, b: practice };
+  const one = await openServedModels({ models, keep: 1, onEvent: (line) => lines.push(line) });
+  onTestFinished(() => one.close());
+  await one.use('a', async (model, ended) => {
+    const { close } = model;
+    Object.assign(model, {
+      close: async () => {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        await close();
+        lines.push('closed');
+        throw new Error('no such context');
+      },
+    });
+    ended();
+  });
+  await one.use('b', async (_, ended) => ended());
+  expect(lines).toEqual([
+    expect.stringMatching(/^a: /),
+    'closed',
+    'a was not closed: no such context',
+    expect.stringMatching(/^b: /),
+  ]);
+});
+
+it('waits half a minute for a model that does not close, and says so', async () => {
+  const lines: string[] = [];
+  const models = { a: practice, b: practice };
+  const one = await openServedModels({ models, keep: 1, onEvent: (line) => lines.push(line) });
+  await one.use('a', async (model, ended) => {
+    const { close } = model;
+    onTestFinished(close);
+    Object.assign(model, { close: () => new Promise(() => undefined) });
+    ended();
+  });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const asked = one.use('b', async (_, ended) => ended());
+  await vi.advanceTimersByTimeAsync(29_000);
+  expect(lines).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(2000);
+  vi.useRealTimers();
+  await asked;
+  expect(lines.slice(1)).toEqual([
+    'a was not closed: it did not end within 30 s',
+    expect.stringMatching(/^b: /),
+  ]);
+  await one.close();
+});
+
 it('refuses a model for which there is no room within half a minute', async () => {
   for (const name of ['a', 'b']) await served.use(name, () => Promise.resolve());
   vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });

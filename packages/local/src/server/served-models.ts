@@ -3,7 +3,7 @@
  * one.
  */
 import { describeError, ModelError } from '@trinity-rft/core';
-import { openTogether } from '@trinity-rft/core/support';
+import { openTogether, untilAborted } from '@trinity-rft/core/support';
 import { loadModel, type LoadModelOptions, type LocalModel } from '../model/load-model.js';
 import { findModel } from '../place/find-model.js';
 import { counted } from './call-record.js';
@@ -29,6 +29,11 @@ export interface ServedModels {
    * none can be evicted; the errors of `loadModel`
    */
   use<T>(name: string, work: (model: LocalModel, ended: () => void) => Promise<T>): Promise<T>;
+  /**
+   * Calls `work` with the model of this name and keeps it in memory in the meantime. Resolves with
+   * undefined if the model is not in memory.
+   */
+  useLoaded<T>(name: string, work: (model: LocalModel) => Promise<T>): Promise<T | undefined>;
   /**
    * Looks once for better or newer checkpoints of the loaded models, after any earlier check has
    * ended. If a checkpoint cannot be loaded, the failure is recorded and the old weights remain in
@@ -71,7 +76,7 @@ interface Entry {
   loading?: Promise<Weights> | undefined;
 }
 
-/** Maximum time in ms that a request waits until a model can be evicted. */
+/** Maximum time in ms that a request waits until a model can be evicted, or is closed. */
 const roomTimeoutMs = 30_000;
 
 /**
@@ -172,6 +177,16 @@ async function openModels(
         throw error;
       }
     },
+    useLoaded: async (name, work) => {
+      const weights = served.get(name)?.weights;
+      const ended = weights?.hold();
+      if (!weights || !ended) return undefined;
+      try {
+        return await work(weights.model);
+      } finally {
+        ended();
+      }
+    },
     reload: oneAtATime(async () => {
       for (const [name, entry] of [...served])
         await reloadOne(name, entry).catch((error: unknown) => {
@@ -234,15 +249,32 @@ interface WeightsLoader {
 
 function weightsLoader({ threads, gpu, onEvent }: ServedModelsOptions): WeightsLoader {
   const all = new Set<Weights>();
+  /** Promises of models that are being closed, which still use memory. */
+  const closing = new Set<Promise<void>>();
+  const closeModel = ({ name, model }: Weights): void => {
+    const deadline = new AbortController();
+    const timer = setTimeout(
+      () => deadline.abort(new Error(`it did not end within ${roomTimeoutMs / 1000} s`)),
+      roomTimeoutMs,
+    );
+    const closed = untilAborted(model.close(), deadline.signal)
+      .catch((error: unknown) => onEvent(`${name} was not closed: ${describeError(error)}`))
+      .finally(() => {
+        clearTimeout(timer);
+        closing.delete(closed);
+      });
+    closing.add(closed);
+  };
   const load = async (name: string, place: string): Promise<Weights> => {
     const { model: path, adapter } = partsOf(place);
     const onFault = (error: unknown): void =>
       onEvent(`${name}: a request failed: ${describeError(error)}`);
+    await Promise.all(closing);
     const model = await loadModel(path, { name, threads, gpu, adapter, watch: counted, onFault });
     let users = 0;
     let isOld = false;
     const closeUnused = (): void => {
-      if (isOld && users === 0 && all.delete(weights)) void model.close();
+      if (isOld && users === 0 && all.delete(weights)) closeModel(weights);
     };
     const weights: Weights = {
       name,
@@ -273,8 +305,9 @@ function weightsLoader({ threads, gpu, onEvent }: ServedModelsOptions): WeightsL
       .filter(({ name }) => named === undefined || name === named)
       .reduce((sum, { users }) => sum + users, 0);
   const close = async (): Promise<void> => {
-    for (const { model } of all) await model.close();
+    for (const weights of all) closeModel(weights);
     all.clear();
+    await Promise.all(closing);
   };
   return Object.assign(load, { inFlight, close });
 }

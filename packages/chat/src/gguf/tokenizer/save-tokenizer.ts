@@ -75,18 +75,24 @@ function specialIds({ files, config, rows }: TokenizerOptions): TokenizerKeys {
     ...listOf(files.generationConfig?.['eos_token_id']),
     ...listOf(config['eos_token_id']),
   ];
-  const others = [...new Set(all)].filter((id) => id !== idOf('eos') && id < rows);
+  const eos = idOf('eos');
+  const others = [...new Set(all)].filter((id) => id !== eos && id < rows);
   const [eot, eom, ...more] = others;
+  const ends = eos === undefined ? others : [eos, ...others];
   return {
     keys: [
       ...keys,
       ...(eot === undefined ? [] : [['tokenizer.ggml.eot_token_id', u32(eot)] as const]),
       ...(eom === undefined ? [] : [['tokenizer.ggml.eom_token_id', u32(eom)] as const]),
+      // Ollama's engine reads this list instead of the keys for eot and eom.
+      ...(eot === undefined
+        ? []
+        : [['tokenizer.ggml.eos_token_ids', { list: 'i32', value: ends }] as const]),
     ],
     notes:
       more.length > 0
         ? [
-            `GGUF names three tokens that end an answer; the ids ${more.join(', ')} are not among them.`,
+            `llama.cpp reads three tokens that end an answer; the ids ${more.join(', ')} are not among them.`,
           ]
         : [],
   };
