@@ -15,7 +15,7 @@ import { z } from 'zod';
 import { connect } from '../../src/engine/http/connection.js';
 import { createCalls } from '../../src/engine/remote/calls.js';
 import { createModel, type RemoteModel } from '../../src/engine/remote/model.js';
-import { removeSaved } from '../../src/engine/remote/saved.js';
+import { removeSaved, statusOf } from '../../src/engine/remote/saved.js';
 import { openSession } from '../../src/engine/remote/session.js';
 import { holdSampling } from '../../src/engine/sample/handle.js';
 import { createSampler } from '../../src/engine/sample/sampler.js';
@@ -317,6 +317,33 @@ describe('a server that continues from saved weights', () => {
     await model.step(adam);
     const asked = server.received.filter((one) => one.json?.['request_id'] === 'created');
     expect(asked).toHaveLength(2);
+  });
+});
+
+describe('saved weights that are looked for', () => {
+  const address = 'tinker://m/weights/x';
+  const statusAfter = async (...replies: Reply[]): Promise<number | undefined> => {
+    const info = { base_model: 'b', is_lora: true };
+    const { url, close } = await scriptedServer(() => replies.shift() ?? { body: info });
+    open.push(close);
+    const clock = hurriedClock();
+    const logger = silentLogger;
+    const connection = connect({
+      ...{ baseUrl: url, apiKey: undefined, clock, logger, patienceMs: 60_000 },
+    });
+    return statusOf(createCalls({ connection, clock, resultMs: 1000 }), address);
+  };
+
+  it.each([404, 410, 500])('are missing where the server answers %i', async (status) => {
+    expect(await statusAfter({ status })).toBe(status);
+  });
+
+  it.each([408, 425, 429, 503])('are not missing because the server says %i', async (status) => {
+    expect(await statusAfter({ status }, { status })).toBeUndefined();
+  });
+
+  it.each([401, 403])('are not missing because the server refuses the key (%i)', async (status) => {
+    await expect(statusAfter({ status })).rejects.toMatchObject({ code: 'TINKER_FORBIDDEN' });
   });
 });
 

@@ -5,8 +5,8 @@ import { EngineError, silentLogger, systemClock } from '@trinity-rft/core';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Connection } from '../http/connection.js';
 import type { Calls } from '../remote/calls.js';
-import { createModel, type ModelContext } from '../remote/model.js';
-import { createCheckpoints } from './checkpoints.js';
+import { createModel, type ModelContext, type RemoteModel } from '../remote/model.js';
+import { createCheckpoints, loadInto } from './checkpoints.js';
 
 const notFound = (): EngineError => new EngineError('Not found.', { details: { status: 404 } });
 
@@ -64,4 +64,18 @@ it('a checkpoint of the initial weights can be loaded from a server that forgets
   // The second model has saved nothing.
   await load(directory);
   expect(models).toHaveLength(2);
+});
+
+it.each([
+  [404, 'CHECKPOINT_LOST'],
+  [401, 'TINKER_FORBIDDEN'],
+  [503, 'ENGINE_WORKER_DIED'],
+])('weights that cannot be loaded because of %i fail with %s', async (status, code) => {
+  const error = new EngineError('Refused.', { code, details: { status } });
+  const model = { load: () => Promise.reject(error) } as unknown as RemoteModel;
+  const weights = { base_model: 'b', lora_rank: 4, weights: 'tinker://m/weights/x', sampler: '' };
+  const record = { version: 1, ...weights, step: 1, optimizer: true } as const;
+  await expect(
+    loadInto(model, record, { directory: 'checkpoint', optimizer: true }),
+  ).rejects.toMatchObject({ code });
 });

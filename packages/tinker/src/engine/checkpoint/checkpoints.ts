@@ -163,10 +163,13 @@ export async function loadInto(
   try {
     await model.load(record.weights, optimizer);
   } catch (cause) {
-    if (!EngineError.is(cause) || cause.details['status'] === undefined) throw cause;
+    if (!EngineError.is(cause) || !lostStatuses.includes(cause.details['status'])) throw cause;
     throw lost(record, directory, cause);
   }
 }
+
+/** Statuses with which servers refuse to load weights that they do not have. */
+const lostStatuses: readonly unknown[] = [400, 404, 410, 500];
 
 const lost = (
   { weights }: CheckpointRecord,
