@@ -81,6 +81,20 @@ it('neither its probes nor discarded checkpoints leave weights on the server', a
   await close();
 });
 
+it.each([
+  [true, 64],
+  [false, 65],
+])(
+  'rows leave room for one more token only where texts are scored (%s)',
+  async (samples, length) => {
+    const engine = await createTinkerEngine({ ...options, samples, baseUrl: server.url });
+    expect(engine.sampler.maxModelLen).toBe(length);
+    const row = { tokens: new Int32Array(length).fill(1), promptLength: 1, temperature: 1 };
+    expect((await engine.trainer.forward({ rows: [row] })).logprobs).toHaveLength(length - 1);
+    await engine.close();
+  },
+);
+
 it('a wrong key is refused without being said', async () => {
   const opened = createTinkerEngine({ ...options, apiKey: 'tml-other', baseUrl: server.url });
   const failed: Error = await opened.then(Promise.reject, (error: Error) => error);

@@ -67,7 +67,8 @@ export interface TinkerEngineOptions {
   readonly optimizer?: Pick<OptimizerOptions, 'learningRate' | 'betas'>;
   /**
    * Maximum total number of tokens in prompt and response.
-   * @default one token less than the smaller of the limits in config.json and of the server
+   * @default the smaller of the limits in config.json and of the server, less one token if
+   * `samples` is true
    */
   readonly maxModelLen?: number;
   /**
@@ -201,12 +202,13 @@ async function secondAdapter(create: () => Promise<RemoteModel>): Promise<Remote
 }
 
 function limitsOf(
-  { modelPath, maxModelLen = Infinity }: TinkerEngineOptions,
+  { modelPath, maxModelLen = Infinity, samples = true }: TinkerEngineOptions,
   { vocabSize, maxPositions }: ModelSizes,
   { maxContext }: BaseModel,
 ): RowLimits {
-  // Scoring a row samples one more token, which is discarded.
-  const longest = Math.min(maxModelLen, Math.min(maxPositions, maxContext) - 1);
+  // Scoring a row on a sampler samples one more token, which is discarded.
+  const spare = samples ? 1 : 0;
+  const longest = Math.min(maxModelLen, Math.min(maxPositions, maxContext) - spare);
   if (Number.isFinite(longest)) return { vocabSize, maxModelLen: longest };
   throw new EngineError(
     `Neither ${modelPath} nor the Tinker server says how long a sequence may be. Set model.max_model_len.`,
