@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describeError, CheckpointError } from '@trinity-rft/core';
+import { describeError, CheckpointError, TrinityError } from '@trinity-rft/core';
 import { numberOfHalf } from '@trinity-rft/core/support';
 import { paths } from '../../protocol/index.js';
 import { extract } from 'tar';
@@ -41,6 +41,13 @@ export async function takeAdapter(
     await removeSaved(options, saved);
   }
 }
+
+/**
+ * Returns true if an adapter cannot be downloaded although the server has it: the server has no
+ * archives, or the adapter lies in a folder that this machine does not see.
+ */
+export const isOutOfReach = (error: unknown): boolean =>
+  TrinityError.is(error) && (error.details['status'] === 404 || error.code === 'TINKER_ARCHIVE');
 
 /**
  * Downloads a saved adapter into `directory`.

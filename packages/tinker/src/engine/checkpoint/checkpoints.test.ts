@@ -1,7 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { EngineError, silentLogger, systemClock } from '@trinity-rft/core';
+import { recordingLogger } from '@trinity-rft/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Connection } from '../http/connection.js';
 import type { Calls } from '../remote/calls.js';
@@ -43,7 +44,8 @@ function forgetfulServer() {
   return { models, calls: { ask, submit, result, failures: () => 0 } as unknown as Calls };
 }
 
-it('a checkpoint of the initial weights can be loaded from a server that forgets', async () => {
+/** Checkpoints of a forgetful server, whose archives are answered by `send`. */
+async function openCheckpoints(send: Connection['send'], logger = silentLogger) {
   const root = mkdtempSync(path.join(tmpdir(), 'trinity-checkpoints-'));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const [modelPath, directory] = [path.join(root, 'model'), path.join(root, 'checkpoint')];
@@ -51,19 +53,34 @@ it('a checkpoint of the initial weights can be loaded from a server that forgets
   writeFileSync(path.join(modelPath, 'config.json'), '{"vocab_size": 16}');
   const { models, calls } = forgetfulServer();
   const session = { id: 's', nextModel: () => 0, nextSampler: () => 0, close: () => undefined };
-  const more = { clock: systemClock, logger: silentLogger, placeMs: 0 };
+  const more = { clock: systemClock, logger, placeMs: 0 };
   const context: ModelContext = { calls, session, ...more };
   const model = { baseModel: 'b', lora: { rank: 4 } };
   const trained = { model: await createModel(context, model), step: 0 };
-  const connection = { send: () => Promise.reject(notFound()) } as unknown as Connection;
+  const connection = { send } as unknown as Connection;
   const options = { context, connection, model, trained, modelPath, forgets: true };
-  const { save, load } = createCheckpoints(options);
+  return { ...createCheckpoints(options), directory, models };
+}
+
+it('a checkpoint of the initial weights can be loaded from a server that forgets', async () => {
+  const { save, load, directory, models } = await openCheckpoints(() => Promise.reject(notFound()));
   await save(directory, { optimizer: true });
   await load(directory);
   expect(models).toEqual(['m0', 'm1']);
   // The second model has saved nothing.
   await load(directory);
   expect(models).toHaveLength(2);
+});
+
+it('a checkpoint whose adapter lies on another machine is saved without it', async () => {
+  const logger = recordingLogger();
+  const answer = { status: 302, contentType: '', bytes: new Uint8Array() };
+  const send = () => Promise.resolve({ ...answer, location: 'file:///nowhere/step' });
+  const { save, load, directory } = await openCheckpoints(send, logger);
+  await save(directory, { optimizer: true });
+  expect(readdirSync(directory).toSorted()).toEqual(['config.json', 'tinker.json']);
+  expect(logger.messages().join()).toMatch(/nowhere.*cannot be read.*say where theirs lie there/);
+  await load(directory);
 });
 
 it.each([

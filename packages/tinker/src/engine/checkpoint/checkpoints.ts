@@ -2,6 +2,7 @@
  * Saves and loads checkpoints. A checkpoint consists of weights saved on the server, and of a local
  * folder with the server's paths of these weights and the downloaded adapter.
  */
+import { rm } from 'node:fs/promises';
 import { CheckpointError, describeError, EngineError } from '@trinity-rft/core';
 import type { Connection } from '../http/connection.js';
 import {
@@ -13,7 +14,7 @@ import {
 import { removeSaved, statusOf } from '../remote/saved.js';
 import type { CheckpointCalls, Trained } from '../train/trainer.js';
 import { parseTinkerPath } from '../../protocol/index.js';
-import { adapterFolder, fetchAdapter, takeAdapter } from './adapter.js';
+import { adapterFolder, fetchAdapter, isOutOfReach, takeAdapter } from './adapter.js';
 import { copyModelFiles } from './model-files.js';
 import { findRecord, readRecord, writeRecord, type CheckpointRecord } from './record.js';
 
@@ -105,8 +106,8 @@ async function discard(
 }
 
 /**
- * Downloads the adapter into the checkpoint. If the server offers no adapter archives, only logs a
- * warning, because the checkpoint can still be loaded from the server.
+ * Downloads the adapter into the checkpoint. If the adapter is out of reach, only logs a warning,
+ * because the checkpoint can still be loaded from the server.
  */
 async function bringAdapterHome(
   { connection, context: { logger } }: CheckpointOptions,
@@ -116,8 +117,11 @@ async function bringAdapterHome(
   try {
     await fetchAdapter(connection, source, adapterFolder(directory));
   } catch (error) {
-    if (!(error instanceof EngineError) || error.details['status'] !== 404) throw error;
-    logger.warn('The Tinker server hands out no adapters: checkpoints say where theirs lie there.');
+    if (!isOutOfReach(error)) throw error;
+    await rm(adapterFolder(directory), { recursive: true, force: true });
+    logger.warn(
+      `The Tinker server hands out no adapters: ${describeError(error)} Checkpoints say where theirs lie there.`,
+    );
   }
 }
 
