@@ -38,7 +38,7 @@ function openStore(now: () => number = () => 0) {
     });
   const read = async (): Promise<string> =>
     readFileSync(path.join((await checkpoints.find(uri)).directory, 'text'), 'utf8');
-  return { checkpoints, save, read, folder, warnings };
+  return { checkpoints, save, read, folder, root, warnings };
 }
 
 it('weights can be found at any time while they are replaced', async () => {
@@ -100,6 +100,26 @@ it('expired weights can be asked for several times at once', async () => {
   const lists = await Promise.all([1, 2, 3].map(() => checkpoints.list()));
   expect(lists).toEqual([[], [], []]);
   expect(readdirSync(folder)).toEqual([]);
+});
+
+it('a draft that fails, or that a kill left, is deleted', async () => {
+  const { checkpoints, save, read, folder, root } = openStore();
+  const failed = checkpoints.save(
+    info,
+    async (directory) => {
+      writeFileSync(path.join(directory, 'text'), 'part');
+      throw new Error('No space left on device');
+    },
+    { overwrite: false },
+  );
+  await expect(failed).rejects.toThrow('No space left on device');
+  expect(readdirSync(folder)).toEqual([]);
+  await save('first');
+  await mkdir(path.join(folder, '.b'));
+  await mkdir(path.join(folder, '.a~'));
+  checkpointsIn(root, () => 0, { warn: () => undefined });
+  expect(readdirSync(folder)).toEqual(['.a~', 'a']);
+  expect(await read()).toBe('first');
 });
 
 it('weights that replace expired ones are not deleted in their place', async () => {

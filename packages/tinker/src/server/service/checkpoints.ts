@@ -2,7 +2,7 @@
  * Stores saved weights as folders. Their Tinker paths are `tinker://RUN/weights/NAME` and
  * `tinker://RUN/sampler_weights/NAME`.
  */
-import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointError, describeError, type Logger } from '@trinity-rft/core';
@@ -169,6 +169,13 @@ function restore(directory: string): boolean {
   return true;
 }
 
+/** Deletes the drafts that a killed process left in the store. */
+function removeDrafts(root: string): void {
+  const kinds = Object.keys(checkpointKinds).join(',');
+  for (const name of globSync(`*/{${kinds}}/.*`, { cwd: root }))
+    if (!name.includes('~')) rmSync(path.join(root, name), { recursive: true, force: true });
+}
+
 /**
  * Opens the store of saved weights in the folder `root`. Expired weights are deleted when they are
  * next looked up.
@@ -179,6 +186,7 @@ export function checkpointsIn(
   now: () => number,
   logger: Pick<Logger, 'warn'>,
 ): Checkpoints {
+  removeDrafts(root);
   const placeOf = ({ runId, kind, name }: Place): string =>
     path.join(root, folderOf(runId), kind, name);
   const read = async (directory: string): Promise<Checkpoint | undefined> => {
@@ -234,9 +242,14 @@ export function checkpointsIn(
       const partial = beside(directory, '');
       await removeFiles(partial);
       await mkdir(partial, { recursive: true });
-      await write(partial);
-      await writeFile(path.join(partial, infoFile), `${JSON.stringify(info, undefined, 2)}\n`);
-      await writeManifest(partial, { step: 0, final: false });
+      try {
+        await write(partial);
+        await writeFile(path.join(partial, infoFile), `${JSON.stringify(info, undefined, 2)}\n`);
+        await writeManifest(partial, { step: 0, final: false });
+      } catch (error) {
+        await removeFiles(partial);
+        throw error;
+      }
       await replace(partial, directory);
       if (ttlSeconds !== null) await change(directory, { ttlSeconds });
       await removeOld(directory);
