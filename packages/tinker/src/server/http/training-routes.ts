@@ -128,7 +128,13 @@ export function addTrainingRoutes(app: Hono, service: Service): void {
     const requestId = run.submit(
       { seqId: body.seq_id ?? (body.model_id ? undefined : 0), body: text },
       async (engine): Promise<FutureResult> => {
-        await loadCheckpoint(engine, checkpoint, { optimizer });
+        try {
+          await loadCheckpoint(engine, checkpoint, { optimizer });
+        } catch (error) {
+          // The client gets no handle of a model that was created for this request.
+          if (!body.model_id) void service.unload(run.facts.id).catch(() => undefined);
+          throw error;
+        }
         return json({ type: 'load_weights', path: checkpoint.uri, model_id: run.facts.id });
       },
     );

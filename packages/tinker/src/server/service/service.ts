@@ -103,13 +103,21 @@ export function createService(options: ServiceOptions): Service {
       const facts = { ...given, id: `${session.id}:train:${seqId ?? randomUUID()}` };
       const known = runs.get(facts.id);
       if (known !== undefined) return known;
-      if (runs.size >= maxRuns) sessions.finishSilent();
+      while (runs.size >= maxRuns && sessions.finishSilent());
       if (runs.size >= maxRuns)
         throw new Refusal(
           400,
           `${maxRuns} models are in training, as many as this server holds. Unload one of them, or start the server with more.`,
         );
-      const open = () => model.open({ lora: adapters(facts), seed: facts.seed });
+      const open = async (): Promise<Engine> => {
+        try {
+          return await model.open({ lora: adapters(facts), seed: facts.seed });
+        } catch (error) {
+          // The client gets no handle with which it could unload the model.
+          void unload(facts.id).catch(() => undefined);
+          throw error;
+        }
+      };
       const run = createTrainingRun({ facts, open, futures, now: () => clock.now() });
       runs.set(facts.id, run);
       session.runs.add(facts.id);

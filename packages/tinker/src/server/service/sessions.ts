@@ -26,8 +26,11 @@ export interface Sessions {
   heard(id: string): void;
   /** Ends a session. @throws Refusal 404 if the session is unknown */
   finish(id: string): void;
-  /** Ends the sessions of clients that have missed their heartbeats. */
-  finishSilent(): void;
+  /**
+   * Ends the session with models that has been silent for longest, if its client has missed its
+   * heartbeats. Returns false if there is no such session.
+   */
+  finishSilent(): boolean;
   close(): void;
 }
 
@@ -63,7 +66,7 @@ export function createSessions({ clock, timeoutMs, onEnd }: SessionsOptions): Se
     if (session !== undefined) return session;
     throw new Refusal(
       404,
-      `There is no session ${id}: its client was silent for ${timeoutMs / 1000} s, or the server has been started again. Create a new one.`,
+      `There is no session ${id}: its client was silent for ${timeoutMs / 1000} s, or for ${missedBeatsMs / 1000} s while another client needed its place, or the server has been started again. Create a new one.`,
     );
   };
   const heard = (id: string): void => {
@@ -93,8 +96,12 @@ export function createSessions({ clock, timeoutMs, onEnd }: SessionsOptions): Se
     heard,
     finish: (id) => end(find(id)),
     finishSilent: () => {
-      for (const session of sessions.values())
-        if (clock.now() - session.heardAt > missedBeatsMs) end(session);
+      const [longest] = [...sessions.values()]
+        .filter(({ runs }) => runs.size > 0)
+        .toSorted((a, b) => a.heardAt - b.heardAt);
+      if (!longest || clock.now() - longest.heardAt <= missedBeatsMs) return false;
+      end(longest);
+      return true;
     },
     close: () => {
       for (const session of sessions.values()) end(session);
