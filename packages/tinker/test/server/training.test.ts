@@ -4,6 +4,7 @@ import path from 'node:path';
 import { fakeEngine, manualClock, testRuntime } from '@trinity-rft/testing';
 import { encodeForwardBackward } from '../../src/protocol/index.js';
 import { describe, expect, it, vi } from 'vitest';
+import type { TinkerModel } from '../../src/server/index.js';
 import {
   apiKey,
   createModel,
@@ -211,6 +212,41 @@ describe('a model in training', () => {
       body: { detail: expect.stringContaining('35 s while another client needed its place') },
     });
   });
+
+  it.each([
+    [
+      ['qkv_proj', 'gate_up_proj', 'o_proj', 'down_proj'],
+      ['qkv_proj', 'o_proj'],
+    ],
+    [
+      ['q_proj', 'in_proj', 'out_proj', 'w1', 'w3', 'w2'],
+      ['q_proj', 'in_proj', 'out_proj'],
+    ],
+    [
+      ['q_proj', 'o_proj', 'input_linear', 'output_linear'],
+      ['q_proj', 'o_proj'],
+    ],
+  ])(
+    'has adapters of the attention or of the MLP, by the names of its family: %j',
+    async (linearModules, attention) => {
+      const found: unknown[] = [];
+      const open: TinkerModel['open'] = async ({ lora }) => {
+        found.push(lora);
+        return fakeEngine();
+      };
+      const model = { name: 'bigrams', maxModelLen: 64, linearModules, open };
+      const { url } = await startServer({ model });
+      const session = await createSession(url);
+      for (const [i, isMlp] of [false, true].entries()) {
+        const lora = { rank: 4, train_mlp: isMlp, train_attn: !isMlp };
+        const asked = { session_id: session, base_model: 'bigrams', lora_config: lora };
+        const answer = await post(url, 'create_model', { ...asked, model_seq_id: i });
+        expect((await resultOf(url, answer)).body).toMatchObject({ lora_config: lora });
+      }
+      const mlp = linearModules.filter((name) => !attention.includes(name));
+      expect(found).toMatchObject([{ targetModules: attention }, { targetModules: mlp }]);
+    },
+  );
 
   it('that cannot be opened or loaded keeps no place', async () => {
     let failures = 1;

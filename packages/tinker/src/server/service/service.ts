@@ -27,6 +27,8 @@ export interface TinkerModel {
    * report none.
    */
   readonly maxModelLen: number | undefined;
+  /** Names of the linear layers that can have adapters. @default those of Llama */
+  readonly linearModules?: readonly string[];
 }
 
 export interface ServiceOptions {
