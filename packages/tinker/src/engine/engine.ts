@@ -14,6 +14,7 @@ import { chooseBaseModel, type BaseModel } from './remote/base-model.js';
 import { createCalls } from './remote/calls.js';
 import {
   createModel,
+  unloadAll,
   type ModelContext,
   type ModelOptions,
   type RemoteModel,
@@ -172,17 +173,24 @@ async function openModel(options: OpenOptions): Promise<Engine> {
   const losses = [...traits.losses].join(', ');
   logger.info('The Tinker server is ready', { baseModel: model.baseModel, ...traits, losses });
   const delivery = deliverWeights({ context, connection, model, sampling: traits.sampling });
+  const models: RemoteModel[] = [];
   const newModel = async (): Promise<RemoteModel> => {
     const created = await createModel(context, model);
+    models.push(created);
     if (initial !== undefined)
       await loadInto(created, initial, { directory: options.modelPath, optimizer: false });
     return created;
   };
-  const trained = { model: await newModel(), step: 0 };
   const initialWeights = (): Promise<SamplingHandle> =>
     initial === undefined ? delivery.ofBase() : delivery.ofCheckpoint(initial);
-  const reference = options.reference ? await secondAdapter(newModel) : undefined;
-  return assembleEngine({ ...options, traits, delivery, trained, initialWeights, reference });
+  try {
+    const trained = { model: await newModel(), step: 0 };
+    const reference = options.reference ? await secondAdapter(newModel) : undefined;
+    return assembleEngine({ ...options, traits, delivery, trained, initialWeights, reference });
+  } catch (error) {
+    await unloadAll(context, models);
+    throw error;
+  }
 }
 
 /**
