@@ -33,7 +33,8 @@ export async function main(args: readonly string[]): Promise<number> {
     }
     if (add) {
       const { template, files, kept, next } = await addToProject(given);
-      const changed = files.filter((file) => !file.includes(path.sep));
+      const folder = path.resolve(given.folder ?? 'trinity') + path.sep;
+      const changed = files.filter((file) => !path.resolve(file).startsWith(folder));
       const notes = kept.map((line) => `Kept: ${line}.\n`).join('');
       process.stdout.write(
         `Added the template ${template} (${files.length} files, changed ${changed.join(', ')}).\n${notes}Next:\n\n${linesOf(next)}\n`,

@@ -117,15 +117,17 @@ async function openLocked(
   const serve = (job: JobRecord, steps: readonly number[]): void => {
     for (const [name, place] of trainedModels(job, steps, runs)) server.models.add(name, place);
   };
+  const notices: Promise<unknown>[] = [];
   const notify = async (job: JobRecord): Promise<void> => {
-    if (!webhook || job.notified) return;
+    if (job.notified) return;
     const { signal } = closing;
-    if (await notifyProduct(job, webhook, signal, onEvent))
+    // A webhook that is added later gets no messages about jobs that ended without one.
+    if (!webhook || (await notifyProduct(job, webhook, signal, onEvent)))
       await jobs.change(job.id, { notified: true });
   };
   const onEnd = (job: JobRecord): void => {
     onEvent(`${job.id}: ${job.status}${job.error ? `. ${job.error.message}` : ''}`);
-    void notify(job);
+    notices.push(notify(job));
   };
   const complete: CompleteFn = (name, request, signal) =>
     server.models.use(name, async (model, ended) => {
@@ -175,13 +177,14 @@ async function openLocked(
       isOwn(request) ? app.fetch(request, { served }) : undefined,
   });
   queue.begin();
-  for (const job of jobs.list()) if (isOver(job.status)) void notify(job);
+  for (const job of jobs.list()) if (isOver(job.status)) notices.push(notify(job));
   return {
     url: server.url,
     apiKey: server.apiKey,
     close: async () => {
       closing.abort();
       await Promise.all([queue.close(), server.close()]);
+      await Promise.all(notices);
     },
   };
 }

@@ -548,6 +548,42 @@ describe('a webhook', () => {
     expect(got[1]?.body).toBe(got[0]?.body);
   });
 
+  it('is not notified of jobs that ended without one', async () => {
+    const got: string[] = [];
+    const product = createServer((request, response) => {
+      request.on('data', (text: Buffer) => got.push(String(text)));
+      request.on('end', () => response.end());
+    });
+    await new Promise<void>((resolve) => product.listen(0, '127.0.0.1', resolve));
+    const { port } = product.address() as { readonly port: number };
+    const webhook = { url: `http://127.0.0.1:${port}/hook`, secret };
+    const endOne = async (served: Awaited<ReturnType<typeof serve>>): Promise<string> => {
+      const { client, commands, upload, statusOf } = served;
+      const training_file = await upload([answer]);
+      const { id } = await client.fineTuning.jobs.create({ model: 'base', training_file });
+      await expect.poll(() => commands.length).toBe(2);
+      commands.at(-1)?.end({ outcome: 'failed', output: 'no' });
+      await expect.poll(() => statusOf(id)).toBe('failed');
+      return id;
+    };
+    const first = await serve();
+    const before = await endOne(first);
+    await opened.pop()!.close();
+    const file = path.join(directory, 'jobs', before, 'job.json');
+    const record = JSON.parse(await readFile(file, 'utf8')) as object;
+    expect(record).toMatchObject({ notified: true });
+    // Records of earlier versions may say otherwise.
+    await writeFile(file, JSON.stringify({ ...record, notified: false }));
+    await serve();
+    await opened.pop()!.close();
+    const after = await endOne(await serve({ webhook }));
+    await expect.poll(() => got.length, { timeout: 10_000 }).toBeGreaterThan(0);
+    await opened.pop()!.close();
+    product.close();
+    expect(got.join()).toContain(after);
+    expect(got.join()).not.toContain(before);
+  });
+
   it('needs an address and a secret', async () => {
     const open = (webhook: { url: string; secret: string }) => serve({ webhook });
     await expect(open({ url: 'ftp://x', secret })).rejects.toThrow('--webhook is "ftp://x"');
@@ -577,10 +613,36 @@ describe('the models file', () => {
     ['a: nowhere', 'There is no '],
     [`ft:a: ${practice}`, 'names with ft:'],
     [`a: { model: { model_path: ${practice} }, mode: both }`, 'mode is written by the server'],
+    [
+      `a: { model: { model_path: ${practice} }, algorithm: { optimizer: { lr: "1e-5" } } }`,
+      'a: algorithm.optimizer.lr is "1e-5"; expected a number',
+    ],
+    [
+      `a: { model: { model_path: ${practice} }, algorithm: { optimizer: { lr: "\${oc.env:LR}" } } }`,
+      'lr is "${oc.env:LR}"; expected a number',
+    ],
+    [
+      `a: { model: { model_path: ${practice}, lora_configs: [] } }`,
+      'a: lora_configs: [] trains all weights. Set algorithm.optimizer.lr',
+    ],
+    [
+      `a: { model: { model_path: ${practice}, lora_configs: [], tinker: { enable: false } } }`,
+      'trains all weights',
+    ],
   ])('%s', async (text, message) => {
     const file = path.join(directory, 'models.yaml');
     await writeFile(file, text);
     await expect(readBaseModels(file)).rejects.toThrow(message);
+  });
+
+  it('takes a learning rate for all weights, and adapters of a Tinker server', async () => {
+    const model = { model_path: practice, lora_configs: [] };
+    const models = {
+      all: { model, algorithm: { optimizer: { lr: 1e-6 } } },
+      remote: { model: { ...model, tinker: { enable: true } } },
+      typed: { model: { ...model, tinker: {} }, trainer: { trainer_type: 'tinker' } },
+    };
+    expect(await baseModels(models, '.', 'test')).toMatchObject(models);
   });
 });
 

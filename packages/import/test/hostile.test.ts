@@ -141,6 +141,30 @@ describe('a record that is wrong', () => {
     expect(report.skipped).toEqual([]);
   });
 
+  it.each(['', '007', '1.5', null, {}])(
+    'leaves the attributes of a span as they are: %j',
+    async (intValue) => {
+      const messages = JSON.stringify([{ role: 'user', parts: [{ type: 'text', content: 'Hi' }] }]);
+      const text = (key: string, stringValue: string) => ({ key, value: { stringValue } });
+      const attributes = [
+        { key: 'gen_ai.usage.input_tokens', value: { intValue } },
+        text('gen_ai.operation.name', 'chat'),
+        text('gen_ai.input.messages', messages),
+        text('gen_ai.output.messages', messages.replace('user', 'assistant')),
+      ];
+      const spans = [{ traceId: 't', spanId: 's', attributes }];
+      const { rows } = await importLines([{ resourceSpans: [{ scopeSpans: [{ spans }] }] }]);
+      expect(rows).toEqual([
+        {
+          messages: [
+            { role: 'user', content: 'Hi' },
+            { role: 'assistant', content: 'Hi' },
+          ],
+        },
+      ]);
+    },
+  );
+
   it('is named when its bytes are no UTF-8', async () => {
     const file = path.join(temporaryFolder(), 'rows.jsonl');
     writeFileSync(file, Buffer.concat([Buffer.from(`${JSON.stringify(good)}\n`), Buffer.of(0xff)]));

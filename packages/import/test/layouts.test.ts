@@ -1,5 +1,5 @@
 /** Lists of JSON and rows of CSV, which are read item by item. */
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { csvReader, rowEnd } from '../src/files/csv.js';
 import { scanList } from '../src/files/json-list.js';
 import type { FindEnd } from '../src/files/read-pieces.js';
+import { importRows } from '../src/index.js';
 import { importFrom, reasonsOf, temporaryFolder } from './support.js';
 
 const written = (name: string, content: string | Uint8Array): string => {
@@ -39,6 +40,58 @@ function pieces(text: string, sizes: readonly number[], findEnd: FindEnd): reado
 }
 
 const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 });
+
+describe('a folder', () => {
+  it('is read with its linked files and folders, each folder once', async () => {
+    const [folder, other] = [temporaryFolder(), temporaryFolder()];
+    const write = (file: string, text: string) => writeFileSync(file, JSON.stringify(row(text)));
+    write(path.join(folder, 'a.jsonl'), 'a');
+    write(path.join(other, 'blob'), 'b');
+    mkdirSync(path.join(other, 'sub'));
+    write(path.join(other, 'sub', 'c.jsonl'), 'c');
+    symlinkSync(path.join(other, 'blob'), path.join(folder, 'b.jsonl'));
+    symlinkSync(path.join(other, 'sub'), path.join(folder, 'linked'), 'dir');
+    symlinkSync(folder, path.join(folder, 'loop'), 'dir');
+    const { rows, report } = await importFrom(folder);
+    expect(rows).toEqual(['a', 'b', 'c'].map(row));
+    expect(report).toMatchObject({ files: 3, duplicates: 0 });
+    symlinkSync(path.join(other, 'gone'), path.join(folder, 'd.txt'));
+    expect((await importFrom(folder)).rows).toHaveLength(3);
+    symlinkSync(path.join(other, 'gone'), path.join(folder, 'd.jsonl'));
+    await expect(importFrom(folder)).rejects.toThrow(/d\.jsonl cannot be read: .*ENOENT/);
+  });
+
+  it('is read without the folders that contain it, and without earlier output', async () => {
+    const above = temporaryFolder();
+    const folder = path.join(above, 'in');
+    const old = path.join(above, 'old');
+    for (const each of [folder, old]) mkdirSync(each);
+    const write = (file: string) => writeFileSync(file, JSON.stringify(row(file)));
+    const [data, output] = [path.join(folder, 'a.jsonl'), path.join(old, 'rows.jsonl')];
+    for (const file of [data, output, path.join(above, 'unnamed.jsonl')]) write(file);
+    const link = (target: string, name: string) =>
+      symlinkSync(path.join(above, target), path.join(folder, name));
+    link('.', 'up');
+    link('old', 'latest');
+    link('old/rows.jsonl', 'latest.jsonl');
+    link('in/a.jsonl', 'b.jsonl');
+    expect(await importRows({ from: folder, output })).toMatchObject({ files: 1, written: 1 });
+    link('gone', 'new.jsonl');
+    const fresh = path.join(folder, 'new.jsonl');
+    const again = await importRows({ from: folder, output: fresh });
+    expect(again).toMatchObject({ files: 2, written: 1 });
+  });
+
+  it.skipIf(process.getuid?.() === 0 || process.platform === 'win32')(
+    'is named if it cannot be read',
+    async () => {
+      const folder = temporaryFolder();
+      const inner = path.join(folder, 'inner');
+      mkdirSync(inner, { mode: 0 });
+      await expect(importFrom(folder)).rejects.toThrow(/inner cannot be read: .*EACCES/);
+    },
+  );
+});
 
 describe('a list of JSON', () => {
   it('is split into its items, wherever chunks end', () => {

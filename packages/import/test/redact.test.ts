@@ -71,6 +71,68 @@ it('keeps arguments of tools JSON, and counts in the report', async () => {
   expect(report.redacted).toEqual({ email: 1, card: 1 });
 });
 
+/** A conversation that ends with a call of `put` with these arguments. */
+const calling = (args: object) => ({
+  messages: [
+    { role: 'user', content: 'Go.' },
+    {
+      role: 'assistant',
+      tool_calls: [{ id: 'a', function: { name: 'put', arguments: JSON.stringify(args) } }],
+    },
+  ],
+});
+
+it('replaces secrets that only their field gives away', async () => {
+  const secrets = {
+    password: 'hunter2secret',
+    apiKey: '4f0c2a91bb77',
+    'db-passwords': ['a1b2c3'],
+    AWS_SECRET_ACCESS_KEY: 'wJalrXUtnFEMI',
+    access_token: 'd9f8e7c6',
+    Authorization: 'd1e2f3a4',
+  };
+  const kept = { password: '', api_key: '${API_KEY}', secret: '{{secret}}', user: 'ann' };
+  const { rows, report } = await importLines([calling({ ...secrets, login: kept })], {
+    redact: true,
+  });
+  const written = JSON.stringify(rows[0]);
+  for (const secret of Object.values(secrets).flat()) expect(written).not.toContain(secret);
+  expect(written).toContain(JSON.stringify(JSON.stringify(kept)).slice(1, -1));
+  expect(report.redacted).toEqual({ key: 6 });
+  const once = { value: { api_key: '[key]' }, counts: { key: 1 } };
+  expect(redactValue({ api_key: '4f0c2a91bb77' })).toEqual(once);
+  expect(redactValue(once.value)).toEqual({ ...once, counts: {} });
+});
+
+it('leaves ordinary data in fields whose names end in key or token', async () => {
+  const id = '3f2504e0-4f89-11d3-9a0c-0305e82c3301';
+  const data = {
+    answerKey: 'B',
+    issue_key: 'PROJ-12',
+    primary_key: id,
+    public_key: 'ssh-ed25519',
+    idempotency_key: id,
+    page_token: 'CAUQAA',
+    Key: 'reports/2024/q1-summary.csv',
+    key: 'Enter',
+    tokens: ['EU', '1996-08-22', '2'],
+    eos_token: '</s>',
+    max_tokens: '512',
+    prior_authorization: 'approved',
+    auth: 'basic',
+  };
+  expect(redactValue(data)).toEqual({ value: data, counts: {} });
+  const calls = ['user:1', 'user:2', 'user:3'].map((key) => calling({ key }));
+  const { rows, report } = await importLines(calls, { redact: true });
+  expect(rows).toHaveLength(3);
+  expect(report.duplicates).toBe(0);
+});
+
+it('leaves the schemas of tools as they are', () => {
+  const schema = { properties: { password: { type: 'string' } }, required: ['password'] };
+  expect(redactValue(schema)).toEqual({ value: schema, counts: {} });
+});
+
 const group = fc.oneof(
   fc.integer({ min: 0, max: 99 }).map(String),
   fc.constantFrom('BIC', 'EUR', 'KREDBEBB', 'and', '12/27'),

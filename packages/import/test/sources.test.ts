@@ -292,7 +292,10 @@ describe('importRows', () => {
     const tests = [
       test([good, { type: 'contians', value: '7' }]),
       test([{ type: 'regex', value: '(' }]),
-      test([good]),
+      test([
+        { ...good, transform: '' },
+        { ...good, transform: 'output.trim()' },
+      ]),
       ...[{}, { assert: null }, { assert: [] }].map((rest, i) => ({ vars: { a: 2 + i }, ...rest })),
       { vars: { a: 5 }, assert: [{ ...good, weight: 0 }] },
       { vars: { a: 6 }, assert: [{ ...good, weight: -1 }] },
@@ -302,6 +305,7 @@ describe('importRows', () => {
     const places = (...details: readonly (string | undefined)[]) =>
       details.map((detail) => ({ file: from, line: 1, ...(detail !== undefined && { detail }) }));
     const broken = expect.stringContaining('"regex" has the value "(", which is not a regular');
+    const transformed = expect.stringContaining('"contains" has a transform, which is not run');
     expect(report.unchecked).toEqual([
       {
         reason: 'the task fails: none of its assertions is checked',
@@ -315,6 +319,7 @@ describe('importRows', () => {
       },
       { reason: 'contians', count: 2, first: places(undefined, undefined) },
       { reason: 'regex', count: 2, first: places(broken, broken) },
+      { reason: 'contains', count: 2, first: places(transformed, transformed) },
     ]);
     expect(renderImport(report)).toMatch(
       /Not checked by the reward taskAssertions:\n(?: {2}\d x the task fails.*\n){2} {2}2 x contians: \S+:1, \S+:1\n/,

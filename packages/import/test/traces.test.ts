@@ -77,6 +77,37 @@ it('names the line of the part of a trace that cannot be used', async () => {
     expect(await skippedOf(records)).toEqual(['an answer is empty: 2']);
 });
 
+it('takes the last call that did not fail, and names calls that failed or lack an answer', async () => {
+  const { attributes, ...span } = chat('t', 2, 'Hi', 'a', 'b', 'c');
+  const lastOf = (answer: object, more: object = {}) => ({
+    ...span,
+    ...more,
+    attributes: { ...attributes, 'gen_ai.output.messages': undefined, ...answer },
+  });
+  const failed = lastOf({ 'error.type': 'timeout' });
+  const status = { code: 2 };
+  const answer = (output: unknown) => ({ 'gen_ai.output.messages': output });
+  const [empty, none] = [answer('[]'), answer([])];
+  for (const last of [
+    failed,
+    lastOf({}, { status }),
+    lastOf(empty, { status }),
+    lastOf(none, { status }),
+  ]) {
+    const { rows, report } = await importLines([chat('t', 1, 'Hi', 'a'), last, agent('t')]);
+    expect(report.skipped).toEqual([]);
+    expect(rows).toMatchObject([{ messages: [{ content: 'Hi' }, { content: 'a' }] }]);
+  }
+  const other = chat('other', 1, 'Hi', 'a');
+  expect(await skippedOf([other, failed])).toEqual(['the call failed: 2']);
+  expect(await skippedOf([chat('t', 1, 'Hi', 'a'), lastOf({}), agent('t'), other])).toEqual([
+    'the span does not record its messages; turn the recording of content on: 2',
+  ]);
+  expect(await skippedOf([chat('t', 1, 'Hi', 'a'), lastOf(empty), agent('t'), other])).toEqual([
+    'the span has no answer: 2',
+  ]);
+});
+
 it('closes no trace of one source for those of another', async () => {
   const folder = temporaryFolder();
   const traces = Array.from({ length: 1001 }, (_, i) => `t${i}`);

@@ -226,6 +226,65 @@ describe('a key', () => {
   });
 });
 
+describe('an address', () => {
+  const keys = { WANDB_API_KEY: trackingKey, SWANLAB_API_KEY: trackingKey };
+
+  it.each([
+    ['mlflow', 'MLFLOW_TRACKING_URI', 'file:./mlruns'],
+    ['mlflow', 'MLFLOW_TRACKING_URI', './mlruns'],
+    ['mlflow', 'MLFLOW_TRACKING_URI', 'sqlite:///mlflow.db'],
+    ['mlflow', 'MLFLOW_TRACKING_URI', 'file:///home/me@corp/mlruns'],
+    ['mlflow', 'MLFLOW_TRACKING_URI', 'databricks'],
+    ['mlflow', 'MLFLOW_TRACKING_URI', 'localhost:5000'],
+    ['wandb', 'WANDB_BASE_URL', 'wandb.example.com'],
+    ['swanlab', 'SWANLAB_API_HOST', 'swanlab.example.com'],
+  ] as const)('of %s that cannot work is named: %s=%s', (service, name, value) => {
+    expect(() => open(service, { args: {}, env: { ...keys, [name]: value } })).toThrow(
+      `${name} is ${value}; expected an http or https address`,
+    );
+  });
+
+  it('shows no password, also in the arguments', () => {
+    for (const [service, uri] of [
+      ['mlflow', 'postgresql://me:pass-word@host/db'],
+      ['wandb', 'https://me:pass-word@host'],
+      ['mlflow', 'http://me:pa/pass-word@host'],
+      ['mlflow', 'postgresql://host/db?user=me&password=pass-word'],
+    ] as const) {
+      const args = { [service === 'wandb' ? 'base_url' : 'uri']: uri };
+      expect(() => open(service, { args })).toThrow(/monitor\.monitor_args\.\w+ is \w+:\/\/host/);
+      expect(() => open(service, { args })).not.toThrow(/pass-word/);
+    }
+  });
+
+  it('of MLflow may have a user and a password, which other settings replace', async () => {
+    const uri = server.url.replace('//', '//me:p%40ss-word@');
+    const password = { MLFLOW_TRACKING_PASSWORD: 'other-word' };
+    for (const [env, token] of [
+      [{ MLFLOW_TRACKING_URI: uri, MLFLOW_TRACKING_TOKEN: '' }, basic('me:p@ss-word')],
+      [{ MLFLOW_TRACKING_URI: uri.replace('%40', '%') }, basic('me:p%ss-word')],
+      [{ MLFLOW_TRACKING_URI: uri, MLFLOW_TRACKING_USERNAME: 'you' }, basic('you:')],
+      [
+        { MLFLOW_TRACKING_URI: server.url.replace('//', '//me@'), ...password },
+        basic('me:other-word'),
+      ],
+      [{ MLFLOW_TRACKING_URI: `${server.url} `, MLFLOW_TRACKING_USERNAME: 'you' }, basic('you:')],
+    ] as const) {
+      const sink = open('mlflow', { args: {}, env });
+      await sink.open();
+      await sink.close();
+      expect(server.requests.at(-1)?.headers.authorization).toBe(token);
+    }
+    expect(readFileSync(folder('mlflow.json'), 'utf8') + lines.join()).not.toContain('ss-word');
+  });
+
+  it('that is empty is the usual one', () => {
+    expect(() => open('wandb', { args: {}, env: { ...keys, WANDB_BASE_URL: '' } })).not.toThrow();
+  });
+});
+
+const basic = (pair: string): string => `Basic ${Buffer.from(pair).toString('base64')}`;
+
 describe('Weights & Biases', () => {
   it('shows each metric over the steps of its role, and rollouts as a table', async () => {
     const preview = { step: 1, reward: 0.5, prompt_text: '1+1?', response_text: '2' };

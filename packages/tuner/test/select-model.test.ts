@@ -94,6 +94,27 @@ describe('selectModel', () => {
     expect(selected.metrics['execution_time_avg']).toBeGreaterThanOrEqual(0);
   });
 
+  it.each([
+    ['folder', { modelPath: 'gone' }, 'gone'],
+    ['length', { maxModelLen: -1 }, 'maxModelLen'],
+  ])('runs no row if the %s of a later model is wrong', async (_, wrong, message) => {
+    let calls = 0;
+    const workflowFunc = () => {
+      calls++;
+      return { response: '' };
+    };
+    const judgeFunc = () => ({ reward: 1 });
+    const [good, bad] = [local(here('model'), 8), { ...local(here('model'), 8), ...wrong }];
+    const data = { evalDataset: trainDataset(), trainDataset: trainDataset() };
+    const texts = { base: { components: {}, model: good }, prompt: {} };
+    for (const result of [
+      selectModel({ workflowFunc, judgeFunc, ...data, candidateModels: [good, bad] }),
+      comparePromptAndWeights({ workflowFunc, judgeFunc, ...data, ...texts, weights: bad }),
+    ])
+      await expect(result).rejects.toThrow(message);
+    expect(calls).toBe(0);
+  });
+
   it('gives the judge and every retry a row that the workflow has not edited', async () => {
     const seen: string[] = [];
     const workflowFunc = async (input: WorkflowInput<{ question: string; answer: string }>) => {

@@ -315,9 +315,20 @@ describe('tunePrompt', () => {
 
   it('takes the text with the largest gain over the original one', async () => {
     const directory = folder();
-    const config = { maxCalls: 4, evalNumThreads: 1, directory };
-    await tunePrompt(call(config));
-    const state = saved(directory) as { candidates: { played: Record<string, object> }[] };
+    const config = { maxCalls: 14, evalNumThreads: 1, directory };
+    const abort = new AbortController();
+    let runs = 0;
+    const workflowFunc = (input: PromptInput<Row>) => {
+      if (++runs === 4) abort.abort();
+      return follow(input);
+    };
+    const { signal } = abort;
+    await expect(tunePrompt({ ...call(config), workflowFunc, signal })).rejects.toThrow('aborted');
+    const state = saved(directory) as {
+      calls: number;
+      candidates: { played: Record<string, object> }[];
+    };
+    state.calls = config.maxCalls;
     const rows = Object.keys(state.candidates[0]!.played);
     const candidate = (system: string, rewards: readonly (number | undefined)[]) => ({
       components: { system },
@@ -420,6 +431,65 @@ describe('tunePrompt', () => {
       top_p: 0.9,
       chat_template_kwargs: { enable_thinking: false },
     });
+  });
+
+  interface Wrong {
+    readonly config?: object;
+    readonly trainDataset?: { readonly path: string };
+    readonly evalDataset?: { readonly path: string };
+    readonly components?: Readonly<Record<string, string>>;
+  }
+  it.each<readonly [Wrong, string]>([
+    [{ config: { maxCalls: 13 } }, 'maxCalls is 13; expected at least 14'],
+    [{ config: { maxCalls: 3 }, trainDataset: dataset('pair', 2) }, 'expected at least 4'],
+    [{ config: { batchSize: 150 }, trainDataset: dataset('many', 400) }, 'expected at least 380'],
+    [{ evalDataset: { path: path.join(root, 'typo.jsonl') } }, 'typo.jsonl'],
+    [{ components: { system: 'Hi.' } }, 'components.system differs from initSystemPrompt'],
+  ])('runs nothing with %j', async (given, message) => {
+    const workflowFunc = vi.fn<typeof follow>(follow);
+    const { config } = call(given.config);
+    const tuned = tunePrompt({ ...call(), ...given, config, workflowFunc });
+    await expect(tuned).rejects.toThrow(message);
+    expect(workflowFunc).not.toHaveBeenCalled();
+  });
+
+  it('improves two rows with two runs each, and takes the components of its result', async () => {
+    const start = { ...call({ maxCalls: 4 }), trainDataset: dataset('two', 2) };
+    const { components, metrics } = await tunePrompt(start);
+    expect(components).toEqual({ system: 'Answer. greet' });
+    expect(metrics).toMatchObject({ calls: 4, prompts_kept: 1 });
+    const next = { ...start, initSystemPrompt: 'Answer. greet', components };
+    expect((await tunePrompt(next)).prompt).toBe('Answer. greet cite');
+  });
+
+  it('keeps its result if the comparison fails or is aborted', async () => {
+    const tune = (evaluate: () => never, config: object, more: object) =>
+      tunePrompt({
+        ...call({ maxCalls: 60, ...config }),
+        ...{ evalDataset, ...more },
+        workflowFunc: (input: PromptInput<Row>) =>
+          input.task.question.startsWith('test') ? evaluate() : follow(input),
+      });
+    let runs = 0;
+    const down = (): never => {
+      runs++;
+      throw new Error('no service');
+    };
+    const warnings: string[] = [];
+    const logger = { ...silentLogger, warn: (line: string) => void warnings.push(line) };
+    const tuned = await tune(down, {}, { logger });
+    expect(tuned.metrics).toMatchObject({ trainset_reward_best: 1 });
+    expect(tuned.metrics).not.toHaveProperty('valset_reward');
+    expect(warnings.at(-1)).toMatch(/evalDataset.*not compared/);
+    expect(runs).toBe(8);
+    const [directory, abort] = [folder(), new AbortController()];
+    const aborting = (): never => {
+      abort.abort();
+      return down();
+    };
+    const aborted = tune(aborting, { directory }, { signal: abort.signal });
+    await expect(aborted).rejects.toThrow('aborted');
+    expect(JSON.parse(readFileSync(path.join(directory, 'prompt.json'), 'utf8'))).toEqual(tuned);
   });
 
   it('says that the proposer wrote nothing, and rejects unknown settings', async () => {

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { manualClock } from '@trinity-rft/testing';
 import { OpenAI } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -59,6 +60,28 @@ describe('tune', () => {
     }),
     cwd: world.cwd,
     terminal: world.terminal,
+  });
+
+  it('says within 5 s that it waits for the dry run, and why an attempt failed', async () => {
+    const [clock, abort, called] = [manualClock(), new AbortController(), Promise.withResolvers()];
+    let calls = 0;
+    const tuned = tune({
+      ...options(),
+      ...{ clock, signal: abort.signal },
+      workflowFunc: () => {
+        if (++calls === 1) throw new Error('no service yet');
+        called.resolve(undefined);
+        return new Promise<never>(() => undefined);
+      },
+    });
+    await Promise.race([called.promise, tuned]);
+    expect(world.printed.join('')).toContain('no service yet');
+    await clock.advance(5000);
+    expect(world.printed.at(-1)).toBe(
+      'warning: Waiting for the dry run on the first row (5 s until now).\n',
+    );
+    abort.abort();
+    await expect(tuned).rejects.toThrow('The explorer was stopped.');
   });
 
   it('gives workflow and judge the auxiliary models by name, through the adapter', async () => {

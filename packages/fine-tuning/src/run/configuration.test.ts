@@ -28,3 +28,17 @@ it.each(upTo(9))('saves a checkpoint after each epoch of %i rows, at most ten of
       expect(checkpoints).toBeGreaterThanOrEqual(isWhole ? epochs : 1);
     }
 });
+
+it.each([
+  [{}, true],
+  [{ tinker: { enable: false } }, true],
+  [{ tinker: { rank: 8 } }, true],
+  [{ tinker: { enable: true } }, false],
+  [{ lora_configs: [] }, false],
+])('trains an adapter of the embedded engine with %j: %j', (more, isAdapter) => {
+  const settings = { model: { model_path: 'm', ...more } };
+  const { model } = parse(configurationText({ ...planOf(1, 1, 1), settings })) as {
+    readonly model: { readonly lora_configs?: readonly object[] };
+  };
+  expect((model.lora_configs ?? []).length > 0).toBe(isAdapter);
+});

@@ -1,7 +1,7 @@
 /** Writes the configuration of a job's training run, which users can also pass to `trinity run`. */
-import { isTree, mergeTrees, type Tree } from '@trinity-rft/core/support';
+import { mergeTrees, type Tree } from '@trinity-rft/core/support';
 import { stringify } from 'yaml';
-import type { ModelSettings } from '../store/base-models.js';
+import { treeAt, usesTinker, type ModelSettings } from '../store/base-models.js';
 import type { JobRecord } from '../store/jobs.js';
 import type { JobMethod } from '../wire/job-request.js';
 
@@ -70,8 +70,7 @@ function configurationOf(plan: JobPlan): Tree {
     seed: job.seed,
     trainer: { save_interval: saveInterval(plan) },
   };
-  // A Tinker server uses the adapter settings of model.tinker instead.
-  const adapter = 'tinker' in settings.model ? {} : embeddedAdapter;
+  const adapter = usesTinker(settings) ? {} : embeddedAdapter;
   const own = [common, adapter, ...byMethod[job.method.type](plan)].reduce(mergeTrees);
   const { model_path } = settings.model;
   const merged = [literal(own), settings, literal({ model: { model_path } })].reduce(mergeTrees);
@@ -154,8 +153,3 @@ function rollouts(plan: JobPlan): Tree {
     synchronizer: { sync_method: 'memory', sync_style: 'fixed', sync_interval: 1 },
   };
 }
-
-const treeAt = (tree: Tree, key: string): Tree => {
-  const value = tree[key];
-  return isTree(value) ? value : {};
-};

@@ -5,6 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, describeError } from '@trinity-rft/core';
+import { isTree, type Tree } from '@trinity-rft/core/support';
 import { findModel } from '@trinity-rft/local';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -62,6 +63,34 @@ function parsed(file: string, text: string): unknown {
 }
 
 /**
+ * Returns true if a Tinker server trains and samples. It uses the adapter settings of `model.tinker`
+ * instead of `model.lora_configs`.
+ */
+export function usesTinker(settings: ModelSettings): boolean {
+  const { enable = false } = treeAt(treeAt(settings, 'model'), 'tinker');
+  return enable !== false || treeAt(settings, 'trainer')['trainer_type'] === 'tinker';
+}
+
+/** Returns a section of a configuration, or an empty one. */
+export const treeAt = (tree: Tree, key: string): Tree => {
+  const value = tree[key];
+  return isTree(value) ? value : {};
+};
+
+/** Returns why the learning rate of a model's jobs cannot be determined, or undefined if it can. */
+function rateProblem(settings: ModelSettings): string | undefined {
+  const { lr } = treeAt(treeAt(settings, 'algorithm'), 'optimizer');
+  if (typeof lr === 'number') return undefined;
+  if (lr !== undefined && lr !== null)
+    return `algorithm.optimizer.lr is ${JSON.stringify(lr)}; expected a number, because the multiplier of a job scales it.`;
+  const { lora_configs: adapters = [{}] } = treeAt(settings, 'model');
+  const hasAdapter = usesTinker(settings) || (Array.isArray(adapters) && adapters.length > 0);
+  return hasAdapter
+    ? undefined
+    : 'lora_configs: [] trains all weights. Set algorithm.optimizer.lr, such as 1.0e-6, because the usual rates are those of adapters.';
+}
+
+/**
  * Checks base models, and replaces their paths with absolute paths of model folders and GGUF files.
  * @param where source of the entries in error messages, such as a file name
  * @throws ConfigError naming the invalid entry
@@ -80,6 +109,8 @@ export async function baseModels(
     const taken = own.find((key) => key in data);
     if (taken !== undefined)
       throw refuse(`${taken} is written by the server for each job. Leave it out.`);
+    const problem = rateProblem(data);
+    if (problem !== undefined) throw refuse(problem);
     if (name.startsWith('ft:')) throw refuse('names with ft: are those of trained models.');
     // Jobs need the checkpoint of a run, and the file of an export.
     const { location } = await findModel(path.resolve(folder, data.model.model_path));

@@ -55,7 +55,10 @@ export interface JobRecord {
   readonly checkpoint: string | null;
   /** True if a client has deleted the trained model. */
   readonly deleted: boolean;
-  /** True if the webhook has been notified that the job has ended. */
+  /**
+   * True if the webhook has been notified that the job has ended, or if a server without a webhook
+   * has had the job since then.
+   */
   readonly notified: boolean;
 }
 

@@ -147,6 +147,20 @@ function replaceShape(
   return result + text.slice(begin);
 }
 
+/** Matches names of fields, in lower case and without separators, whose values are secrets. */
+const secretName =
+  /(?:password|passwd|passphrase|secret|credential|(?:api|private|access)key|(?:access|auth|bearer|refresh)token)s?$|^authorization$/;
+
+/** Matches values without a secret, such as `${API_KEY}`, `{{password}}`, `<token>` and `[key]`. */
+const placeholder = /^(?:\$?\{.*\}|<.*>|\[.*\]|)$/s;
+
+/**
+ * Returns true for the value of a field such as `password` and `api_key`. Names such as `key` and
+ * `token` do not suffice, because those of ordinary data, such as `primary_key`, end in the same way.
+ */
+const isSecret = (name: string, value: string): boolean =>
+  secretName.test(name.toLowerCase().replaceAll(/[^a-z]/g, '')) && !placeholder.test(value);
+
 /**
  * Copies the value with placeholders for the personal data and keys that were found, and counts the
  * replacements of each kind.
@@ -185,12 +199,19 @@ export function redactValue<T>(value: T): { readonly value: T; readonly counts: 
     const clean = text(String(given));
     return clean === String(given) ? given : clean;
   };
-  const visit = (given: unknown): unknown => {
+  /** @param name key of the value, or of the list that contains it */
+  const visit = (given: unknown, name = ''): unknown => {
+    if (typeof given === 'string' && isSecret(name, given)) {
+      count('key');
+      return '[key]';
+    }
     if (typeof given === 'string') return text(given);
     if (typeof given === 'number') return number(given);
     if (typeof given !== 'object' || given === null) return given;
-    if (Array.isArray(given)) return given.map(visit);
-    return Object.fromEntries(Object.entries(given).map(([key, each]) => [text(key), visit(each)]));
+    if (Array.isArray(given)) return given.map((each) => visit(each, name));
+    return Object.fromEntries(
+      Object.entries(given).map(([key, each]) => [text(key), visit(each, key)]),
+    );
   };
   return { value: visit(value) as T, counts };
 }

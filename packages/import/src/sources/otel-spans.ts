@@ -17,6 +17,8 @@ export interface Span extends Signal {
   readonly parentId?: string;
   /** End time in nanoseconds. */
   readonly end: bigint;
+  /** Error type or message of a span whose operation failed; undefined for other spans. */
+  readonly failure: unknown;
   /** Attributes, named by OpenTelemetry's GenAI conventions. */
   readonly attributes: Json;
 }
@@ -82,9 +84,17 @@ function spanOf(span: Json): Span | undefined {
     ...context,
     ...(typeof parentId === 'string' && parentId !== '' && { parentId }),
     end: endOf(span),
+    failure: failureOf(span),
     attributes: Object.fromEntries(Object.entries(attributesOf(span)).filter(isGenAi)),
     scores: events.flatMap(scoresOf),
   };
+}
+
+function failureOf(span: Json): unknown {
+  const { 'error.type': type } = attributesOf(span);
+  const { code, message } = isJson(span['status']) ? span['status'] : {};
+  const isError = code === 2 || code === 'STATUS_CODE_ERROR';
+  return type ?? (isError ? message || 'its status is an error' : undefined);
 }
 
 /**
@@ -123,8 +133,9 @@ function plainValue(value: unknown): unknown {
   const { arrayValue: list, kvlistValue: entries } = value;
   if (isJson(list)) return Array.isArray(list['values']) ? list['values'].map(plainValue) : [];
   if (isJson(entries)) return attributesOf({ attributes: entries['values'] });
-  if ('intValue' in value) return parseJsonExactly(String(value['intValue']));
-  return value['stringValue'] ?? value['doubleValue'] ?? value['boolValue'];
+  const { intValue: int } = value;
+  if (/^-?(?:0|[1-9]\d*)$/.test(String(int))) return parseJsonExactly(String(int));
+  return int ?? value['stringValue'] ?? value['doubleValue'] ?? value['boolValue'];
 }
 
 /**

@@ -1,7 +1,7 @@
 /**
  * Source of OpenTelemetry spans that follow the GenAI conventions. Each `invoke_agent` span becomes
- * one conversation, taken from the message history of its last `chat` span. The conventions are
- * still in development; this source uses the names of versions 1.37 to 1.45.
+ * one conversation, taken from the message history of its last `chat` span that did not fail. The
+ * conventions are still in development; this source uses the names of versions 1.37 to 1.45.
  */
 import type { ChatMessage } from '@trinity-rft/core';
 import { parsed } from '../messages/json-text.js';
@@ -32,7 +32,8 @@ function assemble(signals: readonly Signal[]): readonly Assembled[] {
   const chats = [...spans.values()].filter((span) => calls.has(operationOf(span)));
   const byAgent = Map.groupBy(chats, (span) => agentOf(span, spans));
   return [...byAgent].flatMap(([agent, ofAgent]) => {
-    const last = ofAgent.reduce((a, b) => (isLater(b, a) ? b : a));
+    const ended = ofAgent.filter((span) => !hasFailed(span));
+    const last = (ended.length > 0 ? ended : ofAgent).reduce((a, b) => (isLater(b, a) ? b : a));
     const ids = new Set([agent, last.spanId]);
     const scores = signals
       .filter(({ spanId }) => ids.has(spanId))
@@ -40,6 +41,12 @@ function assemble(signals: readonly Signal[]): readonly Assembled[] {
     const items = asList(orFault(() => conversationsOf(last, meanScore(scores))));
     return items.map((item) => ({ item, part: last }));
   });
+}
+
+/** Returns true for a call that failed before it had an answer. */
+function hasFailed({ failure, attributes }: Span): boolean {
+  const { 'gen_ai.output.messages': output } = attributes;
+  return isPresent(failure) && /^(?:""|"?\[\]"?)$/.test(JSON.stringify(output ?? ''));
 }
 
 /**
@@ -80,10 +87,9 @@ function agentOf(span: Span, spans: ReadonlyMap<string, Span>): string {
 }
 
 /** Returns one conversation per output message of the call. */
-function conversationsOf(
-  { attributes }: Span,
-  score: Pick<Conversation, 'score'>,
-): readonly Conversation[] {
+function conversationsOf(span: Span, score: Pick<Conversation, 'score'>): readonly Conversation[] {
+  const { attributes, failure } = span;
+  if (hasFailed(span)) throw fault('the call failed', failure);
   const input = attributeOf(attributes, 'gen_ai.input.messages');
   const output = attributeOf(attributes, 'gen_ai.output.messages');
   if (!isPresent(input) || !isPresent(output))

@@ -80,7 +80,7 @@ describe('promptfoo', () => {
     [{ vars: { language: 'en', word: 'a' }, assert: [{ value: 'a' }] }, 'an assertion has no type'],
     [
       { vars: { language: 'en', word: 'a' }, asserts: [equals('a')] },
-      'a test has a key that promptfoo does not read',
+      'a test has a key that is not read',
     ],
   ])('reports the fault of %j', (test, reason) => {
     expect(read(test)).toContainEqual(
@@ -97,6 +97,48 @@ describe('promptfoo', () => {
       'expected',
     ]);
     expect(items).toHaveLength(4);
+  });
+
+  it.each([{ ofTest: true }, { ofTest: false }])(
+    'marks assertions whose answer code would change, and takes no answer from them: %j',
+    ({ ofTest }) => {
+      const word = { vars: { language: 'en', word: 'a' } };
+      const assert = [equals('A'), equals('b')];
+      const given = (options: object, rest: object = { assert }) =>
+        ofTest
+          ? read({ ...word, ...rest, options })
+          : read({ ...word, ...rest }, { defaultTest: { options } });
+      const transform = 'output.trim()';
+      const marked = assert.map((each) => ({ ...each, transform }));
+      for (const options of [
+        { transform },
+        { postprocess: transform },
+        { transform, postprocess: null },
+      ]) {
+        const [task] = given(options);
+        expect(task).toMatchObject({ fields: { ...word, assert: marked } });
+        expect(task).not.toHaveProperty('truth');
+      }
+      for (const transform of ['', false, null])
+        expect(given({ transform })).toMatchObject([{ truth: 'A', fields: { assert } }]);
+      const [first, second] = [{ ...equals('A'), transform }, equals('b')];
+      expect(given({}, { assert: [first, second] })).toMatchObject([{ truth: 'b' }]);
+      expect(given({ transformVars: '' })).toMatchObject([{ truth: 'A' }]);
+      expect(given({ transformVars: '{}' })).toMatchObject([
+        { reason: expect.stringContaining('a test transforms its variables') },
+      ]);
+    },
+  );
+
+  it('names settings of a test that the reward does not use', () => {
+    const vars = { language: 'en', word: 'a' };
+    const settings = { threshold: 0.5, assertScoringFunction: 'file://s.js' };
+    const reason = expect.stringContaining('a test has a key that is not read');
+    expect(read({ vars, ...settings })).toMatchObject([
+      { reason, detail: 'threshold' },
+      { reason, detail: 'assertScoringFunction' },
+      { fields: { vars } },
+    ]);
   });
 
   it('puts the texts of the options around the prompt', () => {

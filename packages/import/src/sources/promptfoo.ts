@@ -56,23 +56,35 @@ function tasksOf(
   const options = { ...objectAt(base, 'options'), ...objectAt(test, 'options') };
   const around = (key: string) => textOf(options[key] ?? '', `the ${key} of a prompt`);
   const template = `${around('prefix')}${promptOf(prompt)}${around('suffix')}`;
-  const asserts = [...assertsOf(base), ...assertsOf(test)].map((each) =>
-    assertionOf(each, assertions),
-  );
+  const transform = options['transform'] || options['postprocess'];
+  const asserts = [...assertsOf(base), ...assertsOf(test)].map((each) => {
+    const assertion = assertionOf(each, assertions);
+    return transform ? { ...assertion, transform: assertion['transform'] || transform } : assertion;
+  });
+  const { transformVars } = options;
+  if (transformVars)
+    throw fault(
+      'a test transforms its variables, which is not done here; write them',
+      transformVars,
+    );
   const all = options['disableVarExpansion'] === true ? [vars] : combinationsOf(vars);
   return all.map((each) => orFault(() => taskOf(template, each, asserts)));
 }
 
-/** Returns a fault for each key of a test, or of the default test, that promptfoo does not read. */
+/** Returns a fault for each key of a test, or of the default test, that is not read. */
 const unreadIn = (test: unknown): readonly Fault[] =>
   Object.keys(isJson(test) ? test : {})
     .filter((key) => !testKeys.has(key))
     .map((detail) => ({
-      reason: 'a test has a key that promptfoo does not read (the test is imported without it)',
+      reason: 'a test has a key that is not read (the test is imported without it)',
       detail,
     }));
 
-/** @see https://www.promptfoo.dev/docs/configuration/reference/#test-case */
+/**
+ * Keys of a test in promptfoo, without `threshold` and `assertScoringFunction`, which the reward
+ * does not use.
+ * @see https://www.promptfoo.dev/docs/configuration/reference/#test-case
+ */
 const testKeys: ReadonlySet<string> = new Set([
   'description',
   'vars',
@@ -81,9 +93,7 @@ const testKeys: ReadonlySet<string> = new Set([
   'prompts',
   'providerOutput',
   'assert',
-  'assertScoringFunction',
   'options',
-  'threshold',
   'metadata',
 ]);
 
@@ -93,7 +103,7 @@ const testKeys: ReadonlySet<string> = new Set([
  * template.
  * @param within names of the templates that contain the assertion
  */
-function assertionOf(assertion: unknown, templates: Json, within: readonly string[] = []): unknown {
+function assertionOf(assertion: unknown, templates: Json, within: readonly string[] = []): Json {
   if (!isJson(assertion)) throw fault('an assertion is not an object', assertion);
   const { $ref: ref, ...own } = assertion;
   if (ref === undefined) {
@@ -128,11 +138,11 @@ function combinationsOf(vars: Json): readonly Json[] {
   return all;
 }
 
-function taskOf(template: string, vars: Json, asserts: readonly unknown[]): Conversation {
-  const equals = asserts.find((each) => isJson(each) && each['type'] === 'equals');
+function taskOf(template: string, vars: Json, asserts: readonly Json[]): Conversation {
+  const equals = asserts.find(({ type, transform }) => type === 'equals' && !transform);
   return {
     messages: readPrompt(filledPrompt(template, vars)),
-    ...(isJson(equals) && { truth: filledTruth(equals['value'], vars) }),
+    ...(equals && { truth: filledTruth(equals['value'], vars) }),
     fields: { vars, ...(asserts.length > 0 && { assert: asserts }) },
   };
 }

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import type { MetricRole, Clock, Logger, MetricSink, Needs } from '@trinity-rft/core';
-import { knowSecret } from '@trinity-rft/core/support';
+import { knowSecret, redactText } from '@trinity-rft/core/support';
 import { mlflowRun } from './mlflow.js';
 import { previewReader } from './preview.js';
 import { createSender, type Sender, type SenderOptions } from './sender.js';
@@ -149,7 +149,7 @@ const runs: Readonly<
 > = {
   wandb: ({ args, env, project, name, group, config }, role) =>
     wandbRun({
-      baseUrl: text(args, 'base_url') ?? env['WANDB_BASE_URL'],
+      baseUrl: addressOf('wandb', args, env)?.url,
       apiKey: keyOf('wandb', text(args, 'api_key') ?? env['WANDB_API_KEY']),
       entity: text(args, 'entity') ?? env['WANDB_ENTITY'],
       project,
@@ -159,20 +159,24 @@ const runs: Readonly<
       config,
       newId,
     }),
-  mlflow: ({ args, env, project, name, group, config }, role) =>
-    mlflowRun({
-      uri: text(args, 'uri') ?? env['MLFLOW_TRACKING_URI'],
-      username: text(args, 'username') ?? env['MLFLOW_TRACKING_USERNAME'],
-      password: secret(text(args, 'password') ?? env['MLFLOW_TRACKING_PASSWORD']),
-      token: secret(env['MLFLOW_TRACKING_TOKEN']),
+  mlflow: ({ args, env, project, name, group, config }, role) => {
+    const address = addressOf('mlflow', args, env);
+    const username = text(args, 'username') ?? text(env, 'MLFLOW_TRACKING_USERNAME');
+    const password = text(args, 'password') ?? text(env, 'MLFLOW_TRACKING_PASSWORD');
+    return mlflowRun({
+      uri: address?.url,
+      username: username ?? address?.username,
+      password: secret(password ?? (username === undefined ? address?.password : undefined)),
+      token: secret(text(env, 'MLFLOW_TRACKING_TOKEN')),
       project,
       name,
       tags: { group, ...(role === undefined ? {} : { role }) },
       params: flat(config),
-    }),
+    });
+  },
   swanlab: ({ args, env, project, name, group, config }, role) =>
     swanlabRun({
-      host: text(args, 'api_host') ?? env['SWANLAB_API_HOST'],
+      host: addressOf('swanlab', args, env)?.url,
       apiKey: keyOf('swanlab', text(args, 'api_key') ?? env['SWANLAB_API_KEY']),
       workspace: text(args, 'workspace') ?? env['SWANLAB_WORKSPACE'],
       project,
@@ -184,6 +188,53 @@ const runs: Readonly<
       newId,
     }),
 };
+
+const addressNames: Readonly<Record<ServiceName, readonly [argument: string, variable: string]>> = {
+  wandb: ['base_url', 'WANDB_BASE_URL'],
+  mlflow: ['uri', 'MLFLOW_TRACKING_URI'],
+  swanlab: ['api_host', 'SWANLAB_API_HOST'],
+};
+
+interface Address {
+  readonly url: string;
+  readonly username?: string;
+  readonly password?: string;
+}
+
+/**
+ * Returns the address of a service, without the user name and password that an address of MLflow may
+ * contain, or undefined if none is set.
+ * @throws ServiceError if the address cannot be used with `fetch`
+ */
+function addressOf(service: ServiceName, args: Arguments, env: Environment): Address | undefined {
+  const [argument, variable] = addressNames[service];
+  const given = text(args, argument);
+  const value = (given ?? text(env, variable))?.trim();
+  if (value === undefined) return undefined;
+  const url = URL.parse(value);
+  const hasUser = url !== null && url.username + url.password !== '';
+  // A password may contain a slash; the path of a file may contain an @.
+  const user = /^((?:\w[\w+.-]*:\/\/)?)(?![\w+.-]*:\/\/|\/).*@/;
+  const shown = redactText(value.replace(user, '$1'));
+  if (url === null || !/^https?:$/.test(url.protocol) || (hasUser && service !== 'mlflow'))
+    throw new ServiceError(
+      `${serviceTitles[service]}: ${given === undefined ? variable : `monitor.monitor_args.${argument}`} is ${shown}; expected an http or https address${hasUser ? ' without a user name' : ''}. Correct it${service === 'mlflow' ? ' (`mlflow server` serves a folder or database)' : ''}, or take ${service} out of monitor.monitor_type.`,
+      { problem: 'rejected' },
+    );
+  if (!hasUser) return { url: value };
+  const [username, password] = [url.username, url.password].map(decoded);
+  Object.assign(url, { username: '', password: '' });
+  return { url: url.href, ...(username && { username }), ...(password && { password }) };
+}
+
+/** Decodes `%` escapes. Returns a text with a bare `%` unchanged. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
 
 const newId = (): string => randomBytes(10).toString('hex');
 

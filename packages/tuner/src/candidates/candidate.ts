@@ -2,6 +2,7 @@
  * A candidate model, local or behind an OpenAI-compatible service, that can be run on the rows of a
  * data set.
  */
+import type { ResolvedConfig } from '@trinity-rft/config';
 import {
   CancelledError,
   type Clock,
@@ -13,8 +14,8 @@ import {
 import { copyOf } from '@trinity-rft/core/support';
 import { openRollouts, type Rollouts } from '@trinity-rft/inspect';
 import { defineWorkflow, type AgentModel } from '@trinity-rft/workflow';
-import type { DatasetConfig } from '../config/dataset-config.js';
-import type { TunerModelConfig } from '../config/model-config.js';
+import { DatasetConfig, type DatasetFields } from '../config/dataset-config.js';
+import { TunerModelConfig, type TunerModelFields } from '../config/model-config.js';
 import { plan } from '../config/plan.js';
 import { readDataset } from '../config/read-dataset.js';
 import { remoteModel } from '../config/remote-model.js';
@@ -70,16 +71,35 @@ export async function openCandidate(
     : openRemote(model, model.baseUrl, options);
 }
 
+/**
+ * Validates the fields of models and, for local models, their configurations. Loads no weights, so
+ * that mistakes in later models are found before the first one runs.
+ * @throws ConfigError for the first invalid model
+ */
+export function checkModels(
+  models: readonly TunerModelFields[],
+  dataset: DatasetFields,
+  options: Pick<Partial<CandidateOptions>, 'cwd' | 'clock'>,
+): readonly TunerModelConfig[] {
+  const checked = models.map(TunerModelConfig);
+  const rows = DatasetConfig(dataset);
+  for (const model of checked)
+    if (model.baseUrl === undefined) configOf(model, { ...options, dataset: rows });
+  return checked;
+}
+
+function configOf(
+  model: TunerModelConfig,
+  { dataset, cwd, clock }: Pick<CandidateOptions, 'dataset' | 'cwd'> & { readonly clock?: Clock },
+): ResolvedConfig {
+  const settings = { model, trainDataset: dataset, cwd, clock };
+  return plan(`the model ${model.modelPath}`, settings).loaded.config;
+}
+
 async function openLocal(model: TunerModelConfig, options: CandidateOptions): Promise<Candidate> {
-  const { dataset, logger, clock, cwd, signal } = options;
-  const { loaded } = plan(`the model ${model.modelPath}`, {
-    model,
-    trainDataset: dataset,
-    cwd,
-    clock,
-  });
+  const { logger, clock, signal } = options;
   const rollouts = await openRollouts({
-    config: loaded.config,
+    config: configOf(model, options),
     logger,
     clock,
     signal,

@@ -11,9 +11,10 @@ import {
   type PairedDifference,
 } from '@trinity-rft/explorer';
 import type { AgentModel } from '@trinity-rft/workflow';
+import { checkModels } from '../candidates/candidate.js';
 import { runRows, type JudgedRow, type RowsOptions } from '../candidates/run-rows.js';
 import type { DatasetFields } from '../config/dataset-config.js';
-import { TunerModelConfig, type TunerModelFields } from '../config/model-config.js';
+import type { TunerModelConfig, TunerModelFields } from '../config/model-config.js';
 import {
   checkJudgeFunction,
   checkWorkflowFunction,
@@ -142,15 +143,17 @@ export async function comparePromptAndWeights<
   const { base, weights, both = weights } = options;
   const prompt = { ...base.components, ...options.prompt };
   const variants = [
-    { name: 'base', components: base.components, model: base.model },
-    { name: 'prompt only', components: prompt, model: base.model },
-    { name: 'weights only', components: base.components, model: weights },
-    { name: 'both', components: prompt, model: both },
+    { name: 'base', components: base.components, fields: base.model },
+    { name: 'prompt only', components: prompt, fields: base.model },
+    { name: 'weights only', components: base.components, fields: weights },
+    { name: 'both', components: prompt, fields: both },
   ] as const;
+  const fields = variants.map((variant) => variant.fields);
+  const models = checkModels(fields, options.evalDataset, options);
   const rewards = new Map<VariantName, readonly number[]>();
   const results: VariantResult[] = [];
-  for (const { name, components, model: fields } of variants) {
-    const model = TunerModelConfig(fields);
+  for (const [i, { name, components }] of variants.entries()) {
+    const model = models[i]!;
     const rows = await runVariant(options, components, model);
     const perRow = rows.map(({ reward = 0 }) => reward);
     rewards.set(name, perRow);

@@ -10,9 +10,10 @@ import {
   meanMetrics,
 } from '@trinity-rft/core';
 import type { AgentModel } from '@trinity-rft/workflow';
+import { checkModels } from '../candidates/candidate.js';
 import { runRows, type JudgedRow, type MeasuredResponse } from '../candidates/run-rows.js';
 import type { DatasetFields } from '../config/dataset-config.js';
-import { TunerModelConfig, type TunerModelFields } from '../config/model-config.js';
+import type { TunerModelConfig, TunerModelFields } from '../config/model-config.js';
 import {
   checkJudgeFunction,
   checkWorkflowFunction,
@@ -67,7 +68,8 @@ export interface SelectedModel {
 /**
  * Returns the model with the highest mean reward; if several are equal, the first of them.
  * Candidates run one after the other. They are not trained, and nothing is recorded.
- * @throws ConfigError for fewer than two candidates, or if every row of every candidate failed
+ * @throws ConfigError for fewer than two candidates or an invalid one, before any row runs; or if
+ * every row of every candidate failed
  */
 export function selectModel<Row = RawTask, Response = unknown>(
   options: SelectModelOptions<Row, Response>,
@@ -80,16 +82,16 @@ export async function selectModel<Row, Response, Model>(
 ): Promise<SelectedModel> {
   checkWorkflowFunction(options.workflowFunc);
   checkJudgeFunction(options.judgeFunc);
-  const models = options.candidateModels.map(TunerModelConfig);
-  if (models.length < 2)
+  const { candidateModels, trainDataset } = options;
+  if (candidateModels.length < 2)
     throw new ConfigError(
-      `selectModel() got ${models.length} candidate models; expected at least two.`,
+      `selectModel() got ${candidateModels.length} candidate models; expected at least two.`,
       { code: 'CANDIDATES_TOO_FEW' },
     );
   const candidates: CandidateResult[] = [];
   let firstError: unknown;
-  for (const model of models) {
-    const rows = await runRows(model, { ...options, dataset: options.trainDataset });
+  for (const model of checkModels(candidateModels, trainDataset, options)) {
+    const rows = await runRows(model, { ...options, dataset: trainDataset });
     firstError ??= rows.find(({ error }) => error !== undefined)?.error;
     candidates.push(summarize(model, rows));
   }

@@ -4,7 +4,7 @@
  * rewrites one of its texts based on responses and feedback. If the new candidate does better on
  * these rows, it runs on all selection rows. It is kept unless most of them fail.
  */
-import { mean, type Random, type RawTask, type Runtime } from '@trinity-rft/core';
+import { ConfigError, mean, type Random, type RawTask, type Runtime } from '@trinity-rft/core';
 import { waitingFor } from '@trinity-rft/core/support';
 import { allEnded, endedOrAborted, timedCall } from '../candidates/all-ended.js';
 import { isRowsFailed, type Played, type PlayRows } from './play-rows.js';
@@ -43,9 +43,11 @@ const mostFruitless = 20;
  * Searches for better texts, and returns the index of the best candidate. Saves `state` after each
  * batch of agent runs, after each attempt, and when interrupted, so that no agent run or proposal
  * is repeated. If the remaining budget is too small for an attempt to succeed, it stays unused.
+ * @throws ConfigError if the whole budget is too small for one attempt
  */
 export async function search(state: SearchState, options: SearchOptions): Promise<number> {
   const { selection, maxCalls, folder, runtime } = options;
+  if (state.calls === 0) checkBudget(options);
   try {
     await ensurePlayed(state, state.candidates[0]!, selection, options);
     while (state.fruitless < mostFruitless) {
@@ -69,6 +71,17 @@ export async function search(state: SearchState, options: SearchOptions): Promis
   return bestOf(state, selection);
 }
 
+/** @throws ConfigError if `maxCalls` is too small for one attempt */
+function checkBudget({ selection, feedback, batchSize, maxCalls }: SearchOptions): void {
+  const batch = feedback === selection ? 0 : Math.min(batchSize, feedback.length);
+  const least = 2 * (selection.length + batch);
+  if (maxCalls < least)
+    throw new ConfigError(
+      `PromptTuneConfig: maxCalls is ${maxCalls}; expected at least ${least}, with which one attempt can succeed. Raise it or optimizationLevel, or lower batchSize.`,
+      { code: 'PROMPT_BUDGET' },
+    );
+}
+
 /**
  * Chooses a candidate to improve and the feedback rows to use. Returns undefined if the candidate
  * has no rows left that could help to improve it.
@@ -90,7 +103,8 @@ function runsLeft(
   const missing = (played: Candidate['played'], of: readonly number[]): number =>
     of.filter((row) => played[row]?.reward === undefined).length;
   const own = child?.played ?? {};
-  return missing(candidates[parent]!.played, rows) + missing(own, rows) + missing(own, selection);
+  const ofChild = [...new Set([...rows, ...selection])];
+  return missing(candidates[parent]!.played, rows) + missing(own, ofChild);
 }
 
 /**

@@ -22,7 +22,13 @@ import {
   checkWorkflowFunction,
   type JudgeType,
 } from '../functions/functions.js';
-import { rowPlayer, type Components, type PlayRows, type PromptWorkflowType } from './play-rows.js';
+import {
+  isRowsFailed,
+  rowPlayer,
+  type Components,
+  type PlayRows,
+  type PromptWorkflowType,
+} from './play-rows.js';
 import type { Proposer } from './propose-prompt.js';
 import { search } from './search.js';
 import { digestOf, openState, pairedRewards, saveJson } from './search-state.js';
@@ -40,8 +46,10 @@ export interface PromptTuneConfig {
    */
   readonly optimizationLevel?: 'light' | 'medium' | 'heavy';
   /**
-   * Maximum number of times that the agent is run on training rows. @default derived from
-   * `optimizationLevel`
+   * Maximum number of times that the agent is run on training rows. It must suffice for one attempt:
+   * for two runs on all selection rows and two on a batch. With fewer than three training rows, a
+   * batch needs no more runs, because its rows are selection rows.
+   * @default derived from `optimizationLevel`
    */
   readonly maxCalls?: number;
   /**
@@ -73,7 +81,8 @@ export interface TunePromptOptions<Row = RawTask, Response = unknown> {
   readonly judgeFunc: JudgeType<Row, Response>;
   readonly initSystemPrompt: string;
   /**
-   * Texts to tune in addition to the system prompt, keyed by name, such as `tool:search`.
+   * Texts to tune in addition to the system prompt, keyed by name, such as `tool:search`. The name
+   * `system` is that of the system prompt.
    * @default no further texts
    */
   readonly components?: Components;
@@ -97,7 +106,7 @@ export interface TunedPrompt {
    * Metrics of the search. `trainset_reward` and `trainset_reward_best` are the mean rewards of the
    * initial and the best texts, on the selection rows on which neither failed. `prompts_tried` is
    * the number of attempts. The others are `prompts_kept`, `calls` and `failed_rows`. If the texts
-   * are compared on an evaluation set, there are also `valset_reward` and `valset_reward_best`; the
+   * are compared on an evaluation set, and a row succeeds with both, there are also `valset_reward` and `valset_reward_best`; the
    * 95 % interval of the difference, `valset_difference_low` and `valset_difference_high`, if there
    * are enough rows; and `valset_improvement` in percent, unless `valset_reward` is 0.
    */
@@ -144,12 +153,20 @@ export async function tunePrompt<Row = RawTask, Response = unknown>(
   const { logger = silentLogger, clock = systemClock, cwd } = options;
   const { signal = new AbortController().signal } = options;
   const { seed, batchSize, perfectReward, directory: folder } = config;
+  const { system = options.initSystemPrompt } = options.components ?? {};
+  if (system !== options.initSystemPrompt)
+    throw new ConfigError(
+      'tunePrompt(): components.system differs from initSystemPrompt, but both are the system prompt. Leave it out.',
+      { code: 'ARGUMENTS_CONFLICT' },
+    );
   const first: Components = { system: options.initSystemPrompt, ...options.components };
   const read = async (dataset: DatasetFields): Promise<readonly RawTask[]> => {
     const known = DatasetConfig(dataset);
     return (await readDataset(known, cwd, signal)).slice(0, known.totalSteps);
   };
   const rows = await read(options.trainDataset);
+  const evalRows =
+    options.evalDataset && config.comparePerformance ? await read(options.evalDataset) : undefined;
   const runtime = createRuntime({ seed, clock, logger });
   const { selection, feedback } = split(runtime.random('rows').shuffle([...rows.keys()]));
   const play = rowPlayer({ ...options, logger, clock, signal, threads: config.evalNumThreads });
@@ -170,13 +187,15 @@ export async function tunePrompt<Row = RawTask, Response = unknown>(
     failed_rows: state.candidates
       .flatMap(({ played }) => Object.values(played))
       .filter(({ reward }) => reward === undefined).length,
-    ...(options.evalDataset &&
-      config.comparePerformance &&
-      (await compare(play, await read(options.evalDataset), first, components))),
   };
-  const tuned = { prompt: components['system'] ?? '', components, metrics };
-  if (folder !== undefined) saveJson(folder, 'prompt.json', tuned);
-  return tuned;
+  const result = (more: Metrics): TunedPrompt => {
+    const prompt = components['system'] ?? '';
+    const tuned = { prompt, components, metrics: { ...metrics, ...more } };
+    if (folder !== undefined) saveJson(folder, 'prompt.json', tuned);
+    return tuned;
+  };
+  const tuned = result({});
+  return evalRows ? result(await compare(play, evalRows, first, components, logger)) : tuned;
 }
 
 /**
@@ -189,17 +208,32 @@ function split(order: readonly number[]) {
   return { selection: order.slice(0, count), feedback: order.slice(count) };
 }
 
-/** Compares the initial and the best texts, paired by row, on rows that the search never used. */
+/**
+ * Compares the initial and the best texts, paired by row, on rows that the search never used. Logs a
+ * warning and returns no metrics if no row succeeds with both.
+ */
 async function compare(
-  play: PlayRows,
+  playRows: PlayRows,
   rows: readonly RawTask[],
   first: Components,
   best: Components,
+  logger: Logger,
 ): Promise<Metrics> {
-  const isSame = JSON.stringify(first) === JSON.stringify(best);
-  const before = await play(first, rows);
-  const after = isSame ? before : await play(best, rows);
+  const play = (texts: Components) =>
+    playRows(texts, rows).catch((error: unknown) => {
+      if (!isRowsFailed(error)) throw error;
+      return [];
+    });
+  const before = await play(first);
+  const isDone = before.length === 0 || JSON.stringify(first) === JSON.stringify(best);
+  const after = isDone ? before : await play(best);
   const both = pairedRewards({ played: before }, { played: after }, [...rows.keys()]);
+  if (both.length === 0) {
+    logger.warn(
+      'No row of evalDataset succeeded with both the initial and the best texts, so they are not compared.',
+    );
+    return {};
+  }
   const [firstRewards, bestRewards] = [both.map(([reward]) => reward), both.map(([, r]) => r)];
   const [low, high] = [mean(firstRewards), mean(bestRewards)];
   const { interval } = pairedDifference(firstRewards, bestRewards);

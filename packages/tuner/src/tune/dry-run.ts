@@ -5,18 +5,23 @@
 import type { ResolvedConfig } from '@trinity-rft/config';
 import {
   describeError,
-  WorkflowError,
+  type Clock,
   type Logger,
-  silentLogger,
+  systemClock,
   TaskError,
+  WorkflowError,
 } from '@trinity-rft/core';
+import { waitingFor } from '@trinity-rft/core/support';
 import { openRollouts } from '@trinity-rft/inspect';
+import { createLogger, type Terminal } from '@trinity-rft/monitor';
 import type { WorkflowDefinition } from '@trinity-rft/workflow';
 
 export interface DryRunOptions {
   readonly config: ResolvedConfig;
   readonly workflow: WorkflowDefinition;
-  readonly logger?: Logger;
+  /** Terminal for long waits and failed attempts. */
+  readonly terminal: Terminal;
+  readonly clock?: Clock;
   readonly signal?: AbortSignal;
 }
 
@@ -26,18 +31,23 @@ export interface DryRunOptions {
  * @throws InvalidOutputError if a function returns an invalid result; WorkflowError DRY_RUN_FAILED
  * if every attempt fails
  */
-export async function dryRun({
-  config,
-  workflow,
-  logger = silentLogger,
-  signal,
-}: DryRunOptions): Promise<void> {
-  const rollouts = await openRollouts({
-    config,
-    workflows: [workflow],
-    logger,
-    signal,
+export async function dryRun(options: DryRunOptions): Promise<void> {
+  const { terminal, clock = systemClock } = options;
+  const logger = createLogger({
+    level: 'warn',
+    write: () => undefined,
+    clock,
+    console: (line) => terminal.write(`${line}\n`),
   });
+  const wait = { what: 'the dry run on the first row' };
+  await waitingFor({ clock, logger }, wait, () => runFirst({ ...options, clock, logger }));
+}
+
+async function runFirst({
+  workflow,
+  ...options
+}: DryRunOptions & { readonly clock: Clock; readonly logger: Logger }): Promise<void> {
+  const rollouts = await openRollouts({ ...options, workflows: [workflow] });
   try {
     const [task] = rollouts.tasks;
     if (!task)

@@ -79,7 +79,7 @@ export async function train<Row, Response, Model>(
   const workflow = adapterWorkflow(functions);
   // A run that resumes has passed its dry run before.
   if (settings.dryRun !== false && !loaded.config.resume)
-    await dryRun({ config: loaded.config, workflow, signal });
+    await dryRun({ config: loaded.config, workflow, terminal, clock, signal });
   return run({
     configPath: loaded,
     workflows: [workflow],

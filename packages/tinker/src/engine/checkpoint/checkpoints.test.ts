@@ -1,4 +1,12 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { EngineError, silentLogger, systemClock } from '@trinity-rft/core';
@@ -50,7 +58,9 @@ async function openCheckpoints(send: Connection['send'], logger = silentLogger) 
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const [modelPath, directory] = [path.join(root, 'model'), path.join(root, 'checkpoint')];
   mkdirSync(modelPath);
-  writeFileSync(path.join(modelPath, 'config.json'), '{"vocab_size": 16}');
+  writeFileSync(path.join(root, 'blob'), '{"vocab_size": 16}');
+  // Folders of the Hugging Face cache contain links.
+  symlinkSync(path.join(root, 'blob'), path.join(modelPath, 'config.json'));
   const { models, calls } = forgetfulServer();
   const session = { id: 's', nextModel: () => 0, nextSampler: () => 0, close: () => undefined };
   const more = { clock: systemClock, logger, placeMs: 0 };
@@ -65,6 +75,7 @@ async function openCheckpoints(send: Connection['send'], logger = silentLogger) 
 it('a checkpoint of the initial weights can be loaded from a server that forgets', async () => {
   const { save, load, directory, models } = await openCheckpoints(() => Promise.reject(notFound()));
   await save(directory, { optimizer: true });
+  expect(readFileSync(path.join(directory, 'config.json'), 'utf8')).toContain('16');
   await load(directory);
   expect(models).toEqual(['m0', 'm1']);
   // The second model has saved nothing.

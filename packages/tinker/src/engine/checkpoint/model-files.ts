@@ -3,7 +3,7 @@
  * chat template, and reads the model's sizes. Weights and files of training checkpoints are not
  * copied.
  */
-import { copyFile, mkdir, readdir } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { readStored, verifyStored } from '@trinity-rft/core/engine';
@@ -15,12 +15,12 @@ const isDescription = (name: string): boolean =>
 
 export async function copyModelFiles(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true });
-  const entries = await readdir(from, { withFileTypes: true });
-  for (const entry of entries)
-    if (entry.isFile() && isDescription(entry.name)) {
-      await verifyStored(path.join(from, entry.name));
-      await copyFile(path.join(from, entry.name), path.join(to, entry.name));
-    }
+  for (const name of await readdir(from)) {
+    const file = path.join(from, name);
+    if (!isDescription(name) || !(await stat(file).catch(() => undefined))?.isFile()) continue;
+    await verifyStored(file);
+    await copyFile(file, path.join(to, name));
+  }
 }
 
 const size = z.number().int().min(1);

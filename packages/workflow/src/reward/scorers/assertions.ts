@@ -20,6 +20,8 @@ export interface Assertion {
   readonly threshold?: number;
   /** Weight of the assertion in the score. @default 1 */
   readonly weight?: number;
+  /** Code that would change the answer before the check. An assertion with such code is not checked. */
+  readonly transform?: unknown;
 }
 
 type Holds = (output: string, value: unknown, assertion: Assertion) => boolean | Promise<boolean>;
@@ -135,6 +137,8 @@ const kindOf = ({ type }: Assertion): string => type.replace(/^not-/, '');
  * when an answer is scored.
  */
 function problemOf(assertion: Assertion): string | undefined {
+  if (assertion.transform)
+    return 'has a transform, which is not run. Remove it to check the answer itself.';
   const kind = kindOf(assertion);
   const value = asJson(assertion.value);
   const isEmpty = value === undefined || value === '';
