@@ -2,7 +2,7 @@
  * Stores saved weights as folders. Their Tinker paths are `tinker://RUN/weights/NAME` and
  * `tinker://RUN/sampler_weights/NAME`.
  */
-import { existsSync, globSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointError, describeError, type Logger } from '@trinity-rft/core';
@@ -169,13 +169,6 @@ function restore(directory: string): boolean {
   return true;
 }
 
-/** Deletes the drafts that a killed process left in the store. */
-function removeDrafts(root: string): void {
-  const kinds = Object.keys(checkpointKinds).join(',');
-  for (const name of globSync(`*/{${kinds}}/.*`, { cwd: root }))
-    if (!name.includes('~')) rmSync(path.join(root, name), { recursive: true, force: true });
-}
-
 /**
  * Opens the store of saved weights in the folder `root`. Expired weights are deleted when they are
  * next looked up.
@@ -186,7 +179,6 @@ export function checkpointsIn(
   now: () => number,
   logger: Pick<Logger, 'warn'>,
 ): Checkpoints {
-  removeDrafts(root);
   const placeOf = ({ runId, kind, name }: Place): string =>
     path.join(root, folderOf(runId), kind, name);
   const read = async (directory: string): Promise<Checkpoint | undefined> => {
