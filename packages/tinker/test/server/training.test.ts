@@ -213,6 +213,23 @@ describe('a model in training', () => {
     });
   });
 
+  it('keeps its place when its client asks for another, and takes no session without models', async () => {
+    const clock = manualClock();
+    const { url } = await startServer({ runtime: { ...testRuntime(), clock }, maxRuns: 1 });
+    const heard = async (session: string): Promise<number> =>
+      (await post(url, 'session_heartbeat', { session_id: session })).status;
+    const unloaded = await createModel(url);
+    await resultOf(url, await post(url, 'unload_model', { model_id: unloaded.id }));
+    const owner = await createModel(url);
+    await clock.advance(40_000);
+    const body = { session_id: owner.session, model_seq_id: 1, base_model: 'bigrams' };
+    expect(await post(url, 'create_model', body)).toMatchObject({ status: 400 });
+    expect(await heard(owner.session)).toBe(200);
+    await clock.advance(40_000);
+    await createModel(url);
+    expect([await heard(unloaded.session), await heard(owner.session)]).toEqual([200, 404]);
+  });
+
   it.each([
     [
       ['qkv_proj', 'gate_up_proj', 'o_proj', 'down_proj'],

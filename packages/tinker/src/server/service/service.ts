@@ -80,6 +80,7 @@ export function createService(options: ServiceOptions): Service {
   const unload = (id: string): Promise<void> => {
     const run = runs.get(id);
     runs.delete(id);
+    if (run !== undefined) sessions.removeRun(run.facts.sessionId, id);
     const closed = (run?.close() ?? Promise.resolve()).then(() => samplers.endOfRun(id));
     closing.add(closed);
     return closed.finally(() => closing.delete(closed));
@@ -101,7 +102,7 @@ export function createService(options: ServiceOptions): Service {
     checkpoints,
     samplers,
     createRun: (given, seqId) => {
-      const session = sessions.find(given.sessionId);
+      const session = sessions.heard(given.sessionId);
       const facts = { ...given, id: `${session.id}:train:${seqId ?? randomUUID()}` };
       const known = runs.get(facts.id);
       if (known !== undefined) return known;

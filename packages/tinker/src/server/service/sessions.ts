@@ -9,6 +9,7 @@ import { Refusal } from '../refusals/refusal.js';
 export interface Session {
   readonly id: string;
   readonly userMetadata: Readonly<Record<string, unknown>>;
+  /** Ids of the session's models in training. */
   readonly runs: Set<string>;
   readonly samplers: Set<string>;
   /** Aborts when the session ends. */
@@ -22,8 +23,13 @@ export interface Sessions {
    * @throws Refusal 404 if the session is unknown
    */
   find(id: string): Session;
-  /** Records a heartbeat of the client. @throws Refusal 404 if the session is unknown */
-  heard(id: string): void;
+  /**
+   * Records a sign of life of the client, and returns its session.
+   * @throws Refusal 404 if the session is unknown
+   */
+  heard(id: string): Session;
+  /** Removes a model that was unloaded. */
+  removeRun(sessionId: string, runId: string): void;
   /** Ends a session. @throws Refusal 404 if the session is unknown */
   finish(id: string): void;
   /**
@@ -69,11 +75,12 @@ export function createSessions({ clock, timeoutMs, onEnd }: SessionsOptions): Se
       `There is no session ${id}: its client was silent for ${timeoutMs / 1000} s, or for ${missedBeatsMs / 1000} s while another client needed its place, or the server has been started again. Create a new one.`,
     );
   };
-  const heard = (id: string): void => {
+  const heard = (id: string): Session => {
     const session = find(id);
     session.heardAt = clock.now();
     session.cancelTimeout();
     session.cancelTimeout = clock.after(timeoutMs, () => end(session));
+    return session;
   };
   return {
     create: (userMetadata) => {
@@ -94,6 +101,7 @@ export function createSessions({ clock, timeoutMs, onEnd }: SessionsOptions): Se
     },
     find,
     heard,
+    removeRun: (sessionId, runId) => sessions.get(sessionId)?.runs.delete(runId),
     finish: (id) => end(find(id)),
     finishSilent: () => {
       const [longest] = [...sessions.values()]
