@@ -382,6 +382,20 @@ describe('a failed request', () => {
     ],
     [
       'forward_backward',
+      pass(
+        [
+          {
+            ...datum(text, { logprobs: weights, advantages: [0, 0, 0, 0] }),
+            tokens: Int32Array.of(1, 9, 2, 7),
+          },
+        ],
+        { lossFn: 'dro' },
+      ),
+      422,
+      /target_tokens\[0\] is 5, .* send the tokens that follow\.$/,
+    ],
+    [
+      'forward_backward',
       pass([datum(text, { weights })], { lossFn: 'dppo' }),
       422,
       /loss_fn is "dppo".*dro/,
