@@ -175,7 +175,9 @@ it('refuses a trainer that takes shorter texts than are sampled', async () => {
     runs.runWith('short', { explorer: { rollout_model: model } }, { engines }),
   ).rejects.toMatchObject({
     code: 'TRAINER_TOO_SHORT',
-    message: expect.stringMatching(/at most 12 tokens.*max_model_len, 20.*Set .*max_model_len: 12/),
+    message: expect.stringMatching(
+      /at most 12 tokens.*max_model_len, 20.*Set .*max_model_len: 12, and max_prompt_tokens and max_response_tokens to at most 12 together/,
+    ),
   });
 });
 

@@ -80,7 +80,7 @@ export async function openEngine(
 
 const tooShort = (longest: number, sampled: number): ConfigError =>
   new ConfigError(
-    `The engine that trains takes texts of at most ${longest} tokens, and the servers sample texts of up to model.max_model_len, ${sampled}. Set model.max_model_len: ${longest}, or raise the limit of the engine.`,
+    `The engine that trains takes texts of at most ${longest} tokens, and the servers sample texts of up to model.max_model_len, ${sampled}. Set model.max_model_len: ${longest}, and max_prompt_tokens and max_response_tokens to at most ${longest} together, or raise the limit of the engine or of its server.`,
     { code: 'TRAINER_TOO_SHORT' },
   );
 
