@@ -141,6 +141,8 @@ export async function createTinkerEngine(options: TinkerEngineOptions): Promise<
     return await openModel({ context, model, limits, probe, ...shared });
   } catch (error) {
     session?.close();
+    // Ends the requests to unload adapters that a server does not answer.
+    ended.abort(error);
     throw error;
   } finally {
     stop?.removeEventListener('abort', onStop);

@@ -1,6 +1,9 @@
 /**
  * Behaviour of the client when the server refuses, is busy, is unreachable or sends invalid answers.
  */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { type Clock, CancelledError, silentLogger, systemClock } from '@trinity-rft/core';
 import { serverRestartedKey, type Sampler } from '@trinity-rft/core/engine';
 import {
@@ -12,6 +15,7 @@ import {
 } from '../../src/protocol/index.js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { createTinkerEngine } from '../../src/engine/engine.js';
 import { connect } from '../../src/engine/http/connection.js';
 import { createCalls } from '../../src/engine/remote/calls.js';
 import { createModel, type RemoteModel } from '../../src/engine/remote/model.js';
@@ -318,6 +322,35 @@ describe('a server that continues from saved weights', () => {
     const asked = server.received.filter((one) => one.json?.['request_id'] === 'created');
     expect(asked).toHaveLength(2);
   });
+});
+
+it('an engine that could not be opened asks for nothing more', async () => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'trinity-faults-'));
+  open.push(() => rmSync(directory, { recursive: true }));
+  const config = { vocab_size: 8, max_position_embeddings: 16 };
+  writeFileSync(path.join(directory, 'config.json'), JSON.stringify(config));
+  const answers: Readonly<Record<string, Reply>> = {
+    get_server_capabilities: { body: { supported_models: [{ model_name: 'b' }] } },
+    create_session: { body: { session_id: 's' } },
+    create_model: { body: created },
+    retrieve_future: { body: created },
+    unload_model: { status: 503 },
+  };
+  const server = await scriptedServer((request) => answers[verbOf(request)] ?? { status: 422 });
+  open.push(() => server.close());
+  const pauses: (AbortSignal | undefined)[] = [];
+  const { promise: isRefused, resolve } = Promise.withResolvers<void>();
+  // The wait for the server's goodbye ends when unloading has failed once.
+  const sleep: Clock['sleep'] = (ms, signal) => {
+    if (ms === 5000) return isRefused;
+    pauses.push(signal);
+    resolve();
+    return new Promise(() => undefined);
+  };
+  const options = { modelPath: directory, apiKey: 'tml-key', baseUrl: server.url };
+  const opened = createTinkerEngine({ ...options, clock: { ...hurriedClock(), sleep } });
+  await expect(opened).rejects.toMatchObject({ code: 'TINKER_VOCABULARY' });
+  expect(pauses.map((signal) => signal?.aborted)).toEqual([true]);
 });
 
 describe('saved weights that are looked for', () => {
