@@ -6,7 +6,7 @@ import { type Clock, type Logger, EngineError, silentLogger, systemClock } from 
 import type { Engine, OptimizerOptions } from '@trinity-rft/core/engine';
 import { assembleEngine } from './assemble.js';
 import { readModelSizes, type ModelSizes } from './checkpoint/model-files.js';
-import { loadInto } from './checkpoint/checkpoints.js';
+import { findWeights } from './checkpoint/checkpoints.js';
 import { findRecord, type CheckpointRecord } from './checkpoint/record.js';
 import { connect, type Connection } from './http/connection.js';
 import { probeServer, type ProbeOptions } from './probe.js';
@@ -175,12 +175,12 @@ async function openModel(options: OpenOptions): Promise<Engine> {
   const losses = [...traits.losses].join(', ');
   logger.info('The Tinker server is ready', { baseModel: model.baseModel, ...traits, losses });
   const delivery = deliverWeights({ context, connection, model, sampling: traits.sampling });
+  const loadInto = initial && (await findWeights(context.calls, initial, options.modelPath));
   const models: RemoteModel[] = [];
   const newModel = async (): Promise<RemoteModel> => {
     const created = await createModel(context, model);
     models.push(created);
-    if (initial !== undefined)
-      await loadInto(created, initial, { directory: options.modelPath, optimizer: false });
+    await loadInto?.(created, false);
     return created;
   };
   const initialWeights = (): Promise<SamplingHandle> =>

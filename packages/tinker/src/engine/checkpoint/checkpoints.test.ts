@@ -9,13 +9,14 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { EngineError, silentLogger, systemClock } from '@trinity-rft/core';
 import { recordingLogger } from '@trinity-rft/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Connection } from '../http/connection.js';
 import type { Calls } from '../remote/calls.js';
 import { createModel, type ModelContext, type RemoteModel } from '../remote/model.js';
-import { createCheckpoints, loadInto } from './checkpoints.js';
+import { createCheckpoints, findWeights } from './checkpoints.js';
 
 const notFound = (): EngineError => new EngineError('Not found.', { details: { status: 404 } });
 
@@ -95,15 +96,44 @@ it('a checkpoint whose adapter lies on another machine is saved without it', asy
 });
 
 it.each([
-  [404, 'CHECKPOINT_LOST'],
-  [401, 'TINKER_FORBIDDEN'],
-  [503, 'ENGINE_WORKER_DIED'],
-])('weights that cannot be loaded because of %i fail with %s', async (status, code) => {
-  const error = new EngineError('Refused.', { code, details: { status } });
-  const model = { load: () => Promise.reject(error) } as unknown as RemoteModel;
+  ['a damaged archive', { status: 200, bytes: Uint8Array.of(31, 139, 8, 0) }],
+  ['a folder that cannot be copied', { status: 302, bytes: new Uint8Array() }],
+])('an adapter in %s fails the save', async (_, answer) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'trinity-adapter-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  // A folder in place of a file can be read, and not be copied.
+  mkdirSync(path.join(folder, 'adapter', 'adapter_config.json'), { recursive: true });
+  const found = { ...answer, contentType: '', location: pathToFileURL(folder).href };
+  const { save, directory } = await openCheckpoints(() => Promise.resolve(found));
+  await expect(save(directory, { optimizer: true })).rejects.toMatchObject({
+    code: 'TINKER_ARCHIVE',
+  });
+  expect(readdirSync(directory)).not.toContain('tinker.json');
+});
+
+/** Creates the error for a status; undefined where the server does as it is asked. */
+const refusal = (status: number | undefined): EngineError | undefined =>
+  status === undefined
+    ? undefined
+    : new EngineError('Refused.', { code: `ANSWER_${status}`, details: { status } });
+
+it.each([
+  [404, undefined, 'CHECKPOINT_LOST'],
+  [500, 404, 'CHECKPOINT_LOST'],
+  [500, 500, 'CHECKPOINT_LOST'],
+  [500, 503, 'ANSWER_503'],
+  [401, undefined, 'ANSWER_401'],
+  [undefined, 400, 'ANSWER_400'],
+  [undefined, 500, 'ANSWER_500'],
+])('weights that are found with %s and loaded with %s: %s', async (found, loaded, code) => {
+  const settle = async (status: number | undefined): Promise<void> => {
+    const error = refusal(status);
+    if (error) throw error;
+  };
+  const calls = { ask: () => settle(found) } as unknown as Calls;
+  const model = { load: () => settle(loaded) } as unknown as RemoteModel;
   const weights = { base_model: 'b', lora_rank: 4, weights: 'tinker://m/weights/x', sampler: '' };
   const record = { version: 1, ...weights, step: 1, optimizer: true } as const;
-  await expect(
-    loadInto(model, record, { directory: 'checkpoint', optimizer: true }),
-  ).rejects.toMatchObject({ code });
+  const loading = findWeights(calls, record, 'checkpoint').then((load) => load(model, true));
+  await expect(loading).rejects.toMatchObject({ code });
 });

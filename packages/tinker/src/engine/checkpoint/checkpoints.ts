@@ -5,6 +5,7 @@
 import { rm } from 'node:fs/promises';
 import { CheckpointError, describeError, EngineError } from '@trinity-rft/core';
 import type { Connection } from '../http/connection.js';
+import type { Calls } from '../remote/calls.js';
 import {
   createModel,
   type ModelContext,
@@ -134,12 +135,10 @@ async function load(options: CheckpointOptions, directory: string): Promise<void
   const { context, model, trained, forgets } = options;
   const record = await readRecord(directory);
   assertSameModel(model, record, directory);
-  const status = await statusOf(context.calls, record.weights);
-  // After status 500 only a load shows whether the weights exist.
-  if (status !== undefined && status < 500) throw lost(record, directory);
+  const loadInto = await findWeights(context.calls, record, directory);
   if (!forgets || !trained.model.hasSaved) await trained.model.unload();
   trained.model = await createModel(context, model);
-  await loadInto(trained.model, record, { directory, optimizer: record.optimizer });
+  await loadInto(trained.model, record.optimizer);
   trained.step = record.optimizer ? record.step : 0;
 }
 
@@ -156,24 +155,27 @@ function assertSameModel(
 }
 
 /**
- * Loads a checkpoint's weights into a model.
- * @throws CheckpointError if the server refuses to load the weights
+ * Looks up a checkpoint's weights on the server. The function that it returns loads them into a
+ * model, with the optimizer moments if `optimizer` is true.
+ * @throws CheckpointError if the server no longer has the weights; so does the returned function
  */
-export async function loadInto(
-  model: RemoteModel,
+export async function findWeights(
+  calls: Calls,
   record: CheckpointRecord,
-  { directory, optimizer }: { readonly directory: string; readonly optimizer: boolean },
-): Promise<void> {
-  try {
-    await model.load(record.weights, optimizer);
-  } catch (cause) {
-    if (!EngineError.is(cause) || !lostStatuses.includes(cause.details['status'])) throw cause;
-    throw lost(record, directory, cause);
-  }
+  directory: string,
+): Promise<(model: RemoteModel, optimizer: boolean) => Promise<void>> {
+  const status = await statusOf(calls, record.weights);
+  // After status 500 only a load shows whether the weights exist.
+  if (status !== undefined && status !== 500) throw lost(record, directory);
+  return async (model, optimizer) => {
+    try {
+      await model.load(record.weights, optimizer);
+    } catch (cause) {
+      const isRefused = EngineError.is(cause) && Number(cause.details['status']) <= 500;
+      throw status === 500 && isRefused ? lost(record, directory, cause) : cause;
+    }
+  };
 }
-
-/** Statuses with which servers refuse to load weights that they do not have. */
-const lostStatuses: readonly unknown[] = [400, 404, 410, 500];
 
 const lost = (
   { weights }: CheckpointRecord,
