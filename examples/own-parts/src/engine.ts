@@ -31,7 +31,6 @@ export const bigramEngine: EngineFactory = {
     anyTemperature: true,
     samplingControls: false,
     necs: false,
-    logprobConvention: 'processed',
     valueHead: false,
     fullParameter: true,
     lora: false,

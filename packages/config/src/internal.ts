@@ -5,7 +5,7 @@ export { mapStages } from './resolve/base/stages.js';
 export { withLayers } from './resolve/model/lora.js';
 export { weightsOf } from './resolve/model/base-weights.js';
 export { weightsProblem } from './resolve/model/quantization.js';
-export { readModelFolder } from './resolve/model/model-folder.js';
+export { linearModulesOf, readModelFolder } from './resolve/model/model-folder.js';
 export { stalenessBoundOf } from './resolve/synchronizer.js';
 export { trainStepsOf } from './resolve/buffer/train-batch-size.js';
 export { configError, sortProblems } from './source/problem.js';

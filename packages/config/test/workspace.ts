@@ -19,7 +19,6 @@ const everything: EngineCapabilities = {
   anyTemperature: true,
   samplingControls: true,
   necs: true,
-  logprobConvention: 'processed',
   valueHead: true,
   fullParameter: true,
   lora: true,

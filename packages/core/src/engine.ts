@@ -338,11 +338,6 @@ export interface EngineCapabilities {
   readonly samplingControls: boolean;
   /** True if the engine computes `ForwardPass.necs`. */
   readonly necs: boolean;
-  /**
-   * Distribution that sampled log-probabilities belong to: `processed` is after temperature, top-p
-   * and top-k, `raw` is before.
-   */
-  readonly logprobConvention: 'raw' | 'processed';
   readonly valueHead: boolean;
   readonly fullParameter: boolean;
   readonly lora: boolean;

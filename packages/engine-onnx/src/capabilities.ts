@@ -10,7 +10,6 @@ export const onnxCapabilities: EngineCapabilities = {
   anyTemperature: true,
   samplingControls: true,
   necs: true,
-  logprobConvention: 'processed',
   valueHead: true,
   fullParameter: true,
   lora: true,

@@ -187,8 +187,11 @@ function samplerOver(pool: Pool, { vocabSize, maxModelLen }: Limits): RemoteSamp
     score: async (row, signal) => {
       throwIfAborted(signal);
       assertRow(row, vocabSize, maxModelLen);
-      const work = (replica: Replica, use: InUse, ended: AbortSignal) =>
-        orStale(use, replica.server.score(use.model, row, ended));
+      const work = async (replica: Replica, use: InUse, ended: AbortSignal) => {
+        const scores = await orStale(use, replica.server.score(use.model, row, ended));
+        for (const label of labelsOf(use, scores.labels)) versionOf(label, use, versions);
+        return scores.logprobs;
+      };
       return pool.run(row.tokens, work, signal);
     },
     close: () => pool.close(),
@@ -232,23 +235,38 @@ async function orStale<T>({ weights }: InUse, call: Promise<T>): Promise<T> {
 }
 
 /**
+ * Returns the labels of a response, or none if the call used an adapter, because labels identify
+ * sets of all weights.
+ */
+const labelsOf = <T>({ weights, model }: InUse, labels: readonly T[]): readonly T[] =>
+  model === weights.label ? [] : labels;
+
+/**
+ * Returns the version of the weights with this label.
+ * @throws ServerFault if this sampler has not delivered them, or if they are those with which the
+ * server was started although the call uses delivered ones: the server was then restarted
+ */
+function versionOf(label: string, { weights }: InUse, versions: ReadonlyMap<string, number>) {
+  const version = versions.get(label);
+  if (version !== undefined && (label !== started.label || weights.label === label)) return version;
+  throw new ServerFault('stale', `samples with weights that this run did not bring, "${label}"`);
+}
+
+/**
  * Returns the sampled sequence of a choice, with the version of the weights that sampled each part
  * of it.
- * @throws ServerFault if the choice was sampled with weights that this sampler has not delivered
+ * @throws ServerFault if the choice was sampled with weights that the call cannot have used
  */
 function sequenceOf(
   { labels, ...choice }: GeneratedChoice,
-  { weights, model }: InUse,
+  use: InUse,
   versions: ReadonlyMap<string, number>,
 ): SampledSequence {
-  const { version: policyVersion } = weights;
-  // Labels identify sets of all weights, not adapters.
-  if (labels.length === 0 || model === weights.label) return { ...choice, policyVersion };
-  const spans = labels.map(({ label, start, end }): VersionSpan => {
-    const version = versions.get(label);
-    if (version !== undefined) return { start, end, policyVersion: version };
-    throw new ServerFault('stale', `samples with weights that this run did not bring, "${label}"`);
-  });
+  const spans = labelsOf(use, labels).map(({ label, start, end }): VersionSpan => ({
+    ...{ start, end },
+    policyVersion: versionOf(label, use, versions),
+  }));
+  if (spans.length === 0) return { ...choice, policyVersion: use.weights.version };
   const oldest = Math.min(...spans.map((span) => span.policyVersion));
   const versionsOf = spans.length > 1 ? { versions: spans } : {};
   return { ...choice, policyVersion: oldest, ...versionsOf };

@@ -49,7 +49,10 @@ describe('recorded answers', () => {
   it('hold the log-probabilities of a text', () => {
     const { response } = generated.find(({ name }) => name === 'generate')!;
     const tokens = Int32Array.of(72, 101);
-    expect(readScores(response, { tokens, promptLength: 1, url })[0]).toBeCloseTo(-8.558963, 5);
+    expect(readScores(response, { tokens, promptLength: 1, url }).logprobs[0]).toBeCloseTo(
+      -8.558963,
+      5,
+    );
     const other = Int32Array.of(72, 102);
     expect(() => readScores(response, { tokens: other, promptLength: 1, url })).toThrow(
       'none for token 1',

@@ -4,6 +4,7 @@ import { silentLogger, systemClock } from '@trinity-rft/core';
 import { fakeEngine, manualClock, openFakeEngine, recordingLogger } from '@trinity-rft/testing';
 import { type GeneratedAnswer, type VllmStandIn } from '@trinity-rft/test-support';
 import { describe, expect, it, vi } from 'vitest';
+import { sglangSampler } from '../src/index.js';
 import { checkpoint, openSampler, prompt, startServer, vocabSize } from './support.js';
 
 const options = { maxTokens: 12, seed: 5 };
@@ -11,6 +12,14 @@ const until = (check: () => unknown): Promise<unknown> =>
   vi.waitUntil(check, { timeout: 30_000, interval: 5 });
 const generated = ({ requests }: VllmStandIn): number =>
   requests.filter((path) => path === '/inference/v1/generate').length;
+
+/** Returns a change that edits every choice of an answer. */
+const change =
+  (edit: (choice: GeneratedAnswer['choices'][number]) => void) =>
+  (answer: GeneratedAnswer): unknown => {
+    answer.choices.forEach(edit);
+    return answer;
+  };
 
 describe('several servers', () => {
   it('share the calls, and a prompt goes where its beginning was read', async () => {
@@ -123,6 +132,40 @@ describe('several servers', () => {
     const [after] = await sampler.sample(prompt, options);
     expect([...after!.tokens]).toEqual([...before!.tokens]);
     expect(after!.policyVersion).toBe(1);
+  });
+
+  it('leave one out that answers with its initial weights after a restart', async () => {
+    const server = await startServer();
+    const sampler = await openSampler([server]);
+    await sampler.adopt({ kind: 'checkpoint', directory: await checkpoint(1) }, 1);
+    const reloads = (): number =>
+      server.requests.filter((path) => path === '/collective_rpc').length;
+    const restarted = change((one) => void (one.weight_versions[0]!.version = 'default'));
+    server.fail({ change: restarted });
+    expect((await sampler.sample(prompt, options))[0]).toMatchObject({ policyVersion: 1 });
+    expect(reloads()).toBe(2);
+    server.fail({ change: restarted });
+    await sampler.score?.({ tokens: prompt, promptLength: 1, temperature: 1 });
+    expect(reloads()).toBe(3);
+  });
+
+  it('deliver an adapter again that SGLang has lost', async () => {
+    const server = await startServer({ maxModelLen: 72 });
+    const sampler = await openSampler([server], { lora: true }, sglangSampler.open);
+    await sampler.adopt({ kind: 'checkpoint', directory: await checkpoint(1) }, 1);
+    const [before] = await sampler.sample(prompt, options);
+    const lose = async (): Promise<void> => {
+      const body = JSON.stringify({ lora_name: [...server.adapters][0] });
+      await fetch(`${server.url}/v1/unload_lora_adapter`, { method: 'POST', body });
+      expect(server.adapters.size).toBe(0);
+    };
+    await lose();
+    const [after] = await sampler.sample(prompt, options);
+    expect([...after!.tokens]).toEqual([...before!.tokens]);
+    await lose();
+    expect(await sampler.score?.({ tokens: prompt, promptLength: 1, temperature: 1 })).toHaveLength(
+      2,
+    );
   });
 
   it('score a text again with the weights that one has lost', async () => {
@@ -253,13 +296,6 @@ describe('a delivery that fails', () => {
 });
 
 describe('a server', () => {
-  const change =
-    (edit: (choice: GeneratedAnswer['choices'][number]) => void) =>
-    (answer: GeneratedAnswer): unknown => {
-      answer.choices.forEach(edit);
-      return answer;
-    };
-
   it.each([
     ['a number that is none', change((one) => void (one.logprobs.content[0]!.logprob = null))],
     ['fewer log-probabilities than tokens', change((one) => void one.logprobs.content.pop())],

@@ -48,7 +48,10 @@ it('hold the log-probabilities of a text', () => {
   ];
   const read = scoresOf({ meta_info: { ...meta, input_token_logprobs: scored } }, url);
   const row = { tokens: Int32Array.of(1, 2, 3), promptLength: 1, url };
-  expect([...readScores(read, row)]).toEqual([-2, -3]);
+  expect(readScores(read, row)).toEqual({
+    logprobs: Float32Array.of(-2, -3),
+    labels: ['default'],
+  });
 });
 
 it('stop ids are not ignored together with the end of the model', () => {

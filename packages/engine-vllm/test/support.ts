@@ -38,8 +38,9 @@ export async function startServer(options: Partial<VllmStandInOptions> = {}): Pr
 export async function openSampler(
   servers: SamplerOptions['servers'],
   options: Partial<SamplerOptions> = {},
+  open = openVllmSampler,
 ): Promise<RemoteSampler> {
-  const sampler = await openVllmSampler({
+  const sampler = await open({
     modelPath: await checkpoint(0),
     servers,
     maxModelLen: 64,

@@ -166,6 +166,21 @@ it('goes on with one server when the other is killed, and loses no run', async (
   for (const [, value] of means) expect(Number(value)).toBeCloseTo(1, 4);
 });
 
+it('refuses a trainer that takes shorter texts than are sampled', async () => {
+  const { vocabSize } = runs;
+  const short = fakeEngine({ vocabSize, maxModelLen: 12 });
+  const engines = [{ ...bigrams, open: () => Promise.resolve(short) }];
+  const model = { engine_type: 'vllm', base_url: servers[1]?.url, api_key: apiKey };
+  await expect(
+    runs.runWith('short', { explorer: { rollout_model: model } }, { engines }),
+  ).rejects.toMatchObject({
+    code: 'TRAINER_TOO_SHORT',
+    message: expect.stringMatching(
+      /at most 12 tokens.*max_model_len, 20.*Set .*max_model_len: 12, and max_prompt_tokens and max_response_tokens to at most 12 together/,
+    ),
+  });
+});
+
 it('refuses a server that has another tokenizer, and says which text differs', async () => {
   const { vocabSize, tokenizer } = runs;
   const swapped = {

@@ -81,6 +81,54 @@ it('neither its probes nor discarded checkpoints leave weights on the server', a
   await close();
 });
 
+it.each([
+  [true, 64],
+  [false, 65],
+])(
+  'rows leave room for one more token only where texts are scored (%s)',
+  async (samples, length) => {
+    const engine = await createTinkerEngine({ ...options, samples, baseUrl: server.url });
+    expect(engine.sampler.maxModelLen).toBe(length);
+    const row = { tokens: new Int32Array(length).fill(1), promptLength: 1, temperature: 1 };
+    expect((await engine.trainer.forward({ rows: [row] })).logprobs).toHaveLength(length - 1);
+    await engine.close();
+  },
+);
+
+it('an opening that fails leaves no adapter on the server', async () => {
+  const small = await openTinkerServer({
+    model: {
+      name: 'bigrams',
+      maxModelLen: 65,
+      open: async () => fakeEngine({ vocabSize, maxModelLen: 65 }),
+    },
+    directory: path.join(modelPath, 'small'),
+    runtime: testRuntime(),
+    apiKey,
+    maxRuns: 1,
+  });
+  const places = async (): Promise<unknown> => {
+    const headers = { 'x-api-key': apiKey };
+    const response = await fetch(`${small.url}/api/v1/training_runs`, { headers });
+    return ((await response.json()) as { readonly training_runs: unknown }).training_runs;
+  };
+  const failed = createTinkerEngine({ ...options, baseUrl: small.url });
+  await expect(failed).rejects.toMatchObject({ code: 'TINKER_ONE_ADAPTER' });
+  expect(await places()).toEqual([]);
+
+  const alone = { ...options, reference: false, baseUrl: small.url };
+  const { trainer, close } = await createTinkerEngine(alone);
+  const checkpoint = path.join(modelPath, 'lost');
+  await trainer.save(checkpoint, { optimizer: true });
+  await trainer.discard?.(checkpoint);
+  await close();
+  await expect(createTinkerEngine({ ...alone, modelPath: checkpoint })).rejects.toMatchObject({
+    code: 'CHECKPOINT_LOST',
+  });
+  expect(await places()).toEqual([]);
+  await small.close();
+});
+
 it('a wrong key is refused without being said', async () => {
   const opened = createTinkerEngine({ ...options, apiKey: 'tml-other', baseUrl: server.url });
   const failed: Error = await opened.then(Promise.reject, (error: Error) => error);

@@ -14,6 +14,7 @@ import {
   readScores,
   samplingParams,
   type GeneratedChoice,
+  type Scores,
 } from '../wire/generate.js';
 import { cleanUpSignal, serverCalls } from '../wire/http.js';
 import { readAnswer } from '../wire/read.js';
@@ -54,8 +55,8 @@ export interface SamplingServer {
   /** Returns the model that the server was started with. */
   model(signal: AbortSignal): Promise<ServedModel>;
   generate(request: GenerateRequest, signal: AbortSignal): Promise<readonly GeneratedChoice[]>;
-  /** Returns the log-probabilities of the row's response tokens at temperature 1, in nats. [R] */
-  score(model: string, row: TokenRow, signal: AbortSignal): Promise<Float32Array>;
+  /** Returns the log-probabilities of the row's response tokens at temperature 1. */
+  score(model: string, row: TokenRow, signal: AbortSignal): Promise<Scores>;
   loadAdapter(name: string, folder: string, signal: AbortSignal): Promise<void>;
   unloadAdapter(name: string, signal: AbortSignal): Promise<void>;
   /**

@@ -20,7 +20,7 @@ it('a call ends at its deadline and on abort while a delivery delays the check o
     url: 'http://127.0.0.1:1',
     dialect: { name: 'vLLM' },
     health: () => Promise.resolve(),
-    score: () => Promise.resolve(Float32Array.of(-1)),
+    score: () => Promise.resolve({ logprobs: Float32Array.of(-1), labels: [] }),
   } as unknown as SamplingServer;
   const slow = Promise.withResolvers<void>();
   const started = weightsOf(0);

@@ -94,7 +94,7 @@ export function createPool(options: PoolOptions): Pool {
     const row = { tokens: Int32Array.from(tokens), promptLength, temperature: 1 };
     const use = replica.weights.begin();
     try {
-      return await replica.server.score(use.model, row, signal);
+      return (await replica.server.score(use.model, row, signal)).logprobs;
     } catch (error) {
       if (!isClosed(error)) throw error;
     } finally {

@@ -26,6 +26,12 @@ const sglang: Dialect = {
 /** Model name for requests without an adapter. SGLang requests name an adapter only. */
 const baseModel = '';
 
+/**
+ * Matches the messages with which SGLang answers 400 to a request for an adapter that it does not
+ * have: "requested LoRA adapters are not loaded", "LoRA adapter that has never been loaded".
+ */
+const adapterLost = /LoRA adapters? .*\bloaded/;
+
 const tokenized = z.object({ tokens: z.array(z.number().int()) });
 const detokenized = z.object({ text: z.string() });
 const taken = z.object({ success: z.boolean(), message: z.string().nullish() });
@@ -36,6 +42,16 @@ export function sglangServer(address: ServerAddress): SamplingServer {
   const encode = async (text: string, signal: AbortSignal): Promise<readonly number[]> => {
     const body = { prompt: text, add_special_tokens: false };
     return readAnswer(address.url, tokenized, await call('/tokenize', { signal, body })).tokens;
+  };
+  const answerOf = async (model: string, body: object, signal: AbortSignal): Promise<unknown> => {
+    const request = { ...body, lora_path: model === baseModel ? undefined : model };
+    try {
+      return await call(sglangPath, { signal, body: request, usesWeights: true });
+    } catch (error) {
+      if (error instanceof ServerFault && adapterLost.test(error.message))
+        throw new ServerFault('stale', error.message);
+      throw error;
+    }
   };
   return {
     url: address.url,
@@ -54,9 +70,8 @@ export function sglangServer(address: ServerAddress): SamplingServer {
           return_logprob: true,
           logprob_start_len: -1,
           top_logprobs_num: options.topLogprobs ?? 0,
-          lora_path: model === baseModel ? undefined : model,
         };
-        return choiceOf(await call(sglangPath, { signal, body, usesWeights: true }), choice, url);
+        return choiceOf(await answerOf(model, body, signal), choice, url);
       };
       const choices = await Promise.all(Array.from({ length: options.n ?? 1 }, ask));
       return readChoices({ choices }, { url, options, vocabSize });
@@ -67,9 +82,8 @@ export function sglangServer(address: ServerAddress): SamplingServer {
         sampling_params: { max_new_tokens: 1, temperature: 1, ignore_eos: true },
         return_logprob: true,
         logprob_start_len: 0,
-        lora_path: model === baseModel ? undefined : model,
       };
-      const answer = scoresOf(await call(sglangPath, { signal, body, usesWeights: true }), url);
+      const answer = scoresOf(await answerOf(model, body, signal), url);
       return readScores(answer, { tokens, promptLength, url });
     },
     loadAdapter: async (name, folder, signal) => {

@@ -215,17 +215,25 @@ function labelsOf(
 
 const scored = z.object({
   prompt_logprobs: z.array(z.record(z.string(), z.object({ logprob: z.number() })).nullable()),
+  choices: z.array(choice.pick({ weight_versions: true })).default([]),
 });
+
+export interface Scores {
+  /** Log-probabilities of the tokens from `promptLength` on, in nats. [R] */
+  readonly logprobs: Float32Array;
+  /** Labels of the weights; empty if the server reports no labels. */
+  readonly labels: readonly string[];
+}
 
 /**
  * Returns the log-probabilities of the tokens from `promptLength` on, from the `prompt_logprobs` of
- * a response.
+ * a response, and the labels of the weights from the token that was sampled after them.
  * @throws ServerFault if a log-probability is missing or not finite
  */
 export function readScores(
   answer: unknown,
   { tokens, promptLength, url }: { tokens: Int32Array; promptLength: number; url: string },
-): Float32Array {
+): Scores {
   const data = readAnswer(url, scored, answer);
   const values = Float32Array.from(
     tokens.subarray(promptLength),
@@ -237,5 +245,8 @@ export function readScores(
       'broken',
       `${url} answered ${data.prompt_logprobs.length} log-probabilities for a text of ${tokens.length} tokens, and ${odd < 0 ? 'all are numbers' : `none for token ${promptLength + odd}`}`,
     );
-  return values.map((value) => Math.min(0, value));
+  return {
+    logprobs: values.map((value) => Math.min(0, value)),
+    labels: data.choices.flatMap((one) => one.weight_versions ?? []).map(({ version }) => version),
+  };
 }

@@ -85,12 +85,13 @@ export function choiceOf(answer: unknown, index: number, url: string): object {
 const scored = z.object({ meta_info: z.object({ input_token_logprobs: z.array(entry) }) });
 
 /**
- * Converts a response to prompt log-probabilities in vLLM's response format.
+ * Converts a response to a choice and prompt log-probabilities in vLLM's response format.
  * @throws ServerFault if the response cannot be read
  */
 export function scoresOf(answer: unknown, url: string): object {
   const { input_token_logprobs: entries } = readAnswer(url, scored, answer).meta_info;
   return {
+    choices: [choiceOf(answer, 0, url)],
     prompt_logprobs: entries.map(([logprob, id]) =>
       logprob === null ? null : { [id]: { logprob } },
     ),

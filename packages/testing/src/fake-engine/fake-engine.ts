@@ -91,7 +91,6 @@ function engineOf(initial: Bigram, version: number, options: FakeEngineOptions):
       anyTemperature: true,
       samplingControls: true,
       necs: true,
-      logprobConvention: 'processed',
       valueHead: true,
       fullParameter: true,
       lora: false,

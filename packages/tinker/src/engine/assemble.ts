@@ -2,14 +2,14 @@
  * Assembles an engine from its training half and its sampling half. Once the engine is closed,
  * calls to either half reject.
  */
-import { describeError, EngineError } from '@trinity-rft/core';
+import { EngineError } from '@trinity-rft/core';
 import type { Engine, Sampler, TrainEngine } from '@trinity-rft/core/engine';
 import { tinkerCapabilities } from './capabilities.js';
 import { createCheckpoints, type CheckpointOptions } from './checkpoint/checkpoints.js';
 import { readRecord } from './checkpoint/record.js';
 import type { ServerTraits } from './probe.js';
 import type { SamplingHandle } from './sample/handle.js';
-import type { RemoteModel } from './remote/model.js';
+import { unloadAll, type RemoteModel } from './remote/model.js';
 import { createSampler } from './sample/sampler.js';
 import type { WeightDelivery } from './sample/weights.js';
 import type { RowLimits } from './train/rows.js';
@@ -106,32 +106,17 @@ function whileOpen<T extends TrainEngine | Sampler>(half: T, signal: AbortSignal
   });
 }
 
-/**
- * Maximum wait on close for the server to unload the adapters, in ms. A server that is down must
- * not block closing.
- */
-const goodbyeMs = 5_000;
-
 async function closeParts(parts: EngineParts): Promise<void> {
-  const { context, trained, reference, traits, ended } = parts;
+  const { context, trained, reference, traits, delivery, ended } = parts;
   if (ended.signal.aborted) return;
-  const { clock, session, logger } = context;
-  const gone = new AbortController();
-  const unload = (model: RemoteModel): Promise<void> =>
-    model
-      .unload()
-      .catch((error: unknown) =>
-        logger.debug(`An adapter stays on the Tinker server: ${describeError(error)}`),
-      );
+  const { session, logger } = context;
   const stays = traits.forgets && trained.model.hasSaved;
   if (stays)
     logger.info(
       `The adapter ${trained.model.id} stays in the memory of the Tinker server until it is restarted: unloading it would delete the checkpoints of the run there.`,
     );
   const models = [...(stays ? [] : [trained.model]), ...(reference ? [reference] : [])];
-  const unloaded = Promise.all(models.map(unload));
-  await Promise.race([unloaded, clock.sleep(goodbyeMs, gone.signal).catch(() => undefined)]);
-  gone.abort();
+  await unloadAll(context, [...models, ...delivery.copies]);
   session.close();
   ended.abort(closed());
 }

@@ -7,7 +7,6 @@ export const tinkerCapabilities: EngineCapabilities = {
   anyTemperature: false,
   samplingControls: false,
   necs: false,
-  logprobConvention: 'raw',
   valueHead: false,
   fullParameter: false,
   lora: false,

@@ -6,7 +6,7 @@ import { type Clock, type Logger, EngineError, silentLogger, systemClock } from 
 import type { Engine, OptimizerOptions } from '@trinity-rft/core/engine';
 import { assembleEngine } from './assemble.js';
 import { readModelSizes, type ModelSizes } from './checkpoint/model-files.js';
-import { loadInto } from './checkpoint/checkpoints.js';
+import { findWeights } from './checkpoint/checkpoints.js';
 import { findRecord, type CheckpointRecord } from './checkpoint/record.js';
 import { connect, type Connection } from './http/connection.js';
 import { probeServer, type ProbeOptions } from './probe.js';
@@ -14,6 +14,7 @@ import { chooseBaseModel, type BaseModel } from './remote/base-model.js';
 import { createCalls } from './remote/calls.js';
 import {
   createModel,
+  unloadAll,
   type ModelContext,
   type ModelOptions,
   type RemoteModel,
@@ -67,7 +68,8 @@ export interface TinkerEngineOptions {
   readonly optimizer?: Pick<OptimizerOptions, 'learningRate' | 'betas'>;
   /**
    * Maximum total number of tokens in prompt and response.
-   * @default one token less than the smaller of the limits in config.json and of the server
+   * @default the smaller of the limits in config.json and of the server, less one token if
+   * `samples` is true
    */
   readonly maxModelLen?: number;
   /**
@@ -139,6 +141,8 @@ export async function createTinkerEngine(options: TinkerEngineOptions): Promise<
     return await openModel({ context, model, limits, probe, ...shared });
   } catch (error) {
     session?.close();
+    // Ends the requests to unload adapters that a server does not answer.
+    ended.abort(error);
     throw error;
   } finally {
     stop?.removeEventListener('abort', onStop);
@@ -171,17 +175,24 @@ async function openModel(options: OpenOptions): Promise<Engine> {
   const losses = [...traits.losses].join(', ');
   logger.info('The Tinker server is ready', { baseModel: model.baseModel, ...traits, losses });
   const delivery = deliverWeights({ context, connection, model, sampling: traits.sampling });
+  const loadInto = initial && (await findWeights(context.calls, initial, options.modelPath));
+  const models: RemoteModel[] = [];
   const newModel = async (): Promise<RemoteModel> => {
     const created = await createModel(context, model);
-    if (initial !== undefined)
-      await loadInto(created, initial, { directory: options.modelPath, optimizer: false });
+    models.push(created);
+    await loadInto?.(created, false);
     return created;
   };
-  const trained = { model: await newModel(), step: 0 };
   const initialWeights = (): Promise<SamplingHandle> =>
     initial === undefined ? delivery.ofBase() : delivery.ofCheckpoint(initial);
-  const reference = options.reference ? await secondAdapter(newModel) : undefined;
-  return assembleEngine({ ...options, traits, delivery, trained, initialWeights, reference });
+  try {
+    const trained = { model: await newModel(), step: 0 };
+    const reference = options.reference ? await secondAdapter(newModel) : undefined;
+    return assembleEngine({ ...options, traits, delivery, trained, initialWeights, reference });
+  } catch (error) {
+    await unloadAll(context, models);
+    throw error;
+  }
 }
 
 /**
@@ -201,12 +212,13 @@ async function secondAdapter(create: () => Promise<RemoteModel>): Promise<Remote
 }
 
 function limitsOf(
-  { modelPath, maxModelLen = Infinity }: TinkerEngineOptions,
+  { modelPath, maxModelLen = Infinity, samples = true }: TinkerEngineOptions,
   { vocabSize, maxPositions }: ModelSizes,
   { maxContext }: BaseModel,
 ): RowLimits {
-  // Scoring a row samples one more token, which is discarded.
-  const longest = Math.min(maxModelLen, Math.min(maxPositions, maxContext) - 1);
+  // Scoring a row on a sampler samples one more token, which is discarded.
+  const spare = samples ? 1 : 0;
+  const longest = Math.min(maxModelLen, Math.min(maxPositions, maxContext) - spare);
   if (Number.isFinite(longest)) return { vocabSize, maxModelLen: longest };
   throw new EngineError(
     `Neither ${modelPath} nor the Tinker server says how long a sequence may be. Set model.max_model_len.`,

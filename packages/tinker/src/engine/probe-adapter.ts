@@ -2,8 +2,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type Logger, CheckpointError, EngineError } from '@trinity-rft/core';
-import { takeAdapter, type Tensors } from './checkpoint/adapter.js';
+import { type Logger, EngineError } from '@trinity-rft/core';
+import { isOutOfReach, takeAdapter, type Tensors } from './checkpoint/adapter.js';
 import type { Connection } from './http/connection.js';
 import type { AdamParams, RemoteModel } from './remote/model.js';
 import type { Normalisation } from './train/gradients.js';
@@ -36,9 +36,7 @@ async function readAdapter(probe: AdapterProbe): Promise<Tensors | undefined> {
     const { tensors } = fetched;
     return new Map([...tensors].filter(([tensor]) => tensor.includes('lora_B')));
   } catch (error) {
-    const isKept = error instanceof EngineError && error.details['status'] === 404;
-    const isElsewhere = error instanceof CheckpointError && error.code === 'TINKER_ARCHIVE';
-    if (isKept || isElsewhere) return undefined;
+    if (isOutOfReach(error)) return undefined;
     throw error;
   } finally {
     await rm(directory, { recursive: true, force: true });

@@ -8,6 +8,7 @@ import type { Connection } from './http/connection.js';
 import { removeSaved, statusOf } from './remote/saved.js';
 import {
   createModel,
+  unloadAll,
   type AdamParams,
   type ModelContext,
   type ModelOptions,
@@ -60,7 +61,7 @@ export async function probeServer(options: ProbeOptions): Promise<ServerTraits> 
     traits = await probeModel(options, model);
     address = await model.saveWeights(name);
   } catch (error) {
-    await model.unload().catch(() => undefined);
+    await unloadAll(context, [model]);
     throw error;
   }
   await model.unload();

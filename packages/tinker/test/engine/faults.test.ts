@@ -1,6 +1,9 @@
 /**
  * Behaviour of the client when the server refuses, is busy, is unreachable or sends invalid answers.
  */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { type Clock, CancelledError, silentLogger, systemClock } from '@trinity-rft/core';
 import { serverRestartedKey, type Sampler } from '@trinity-rft/core/engine';
 import {
@@ -12,10 +15,11 @@ import {
 } from '../../src/protocol/index.js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { createTinkerEngine } from '../../src/engine/engine.js';
 import { connect } from '../../src/engine/http/connection.js';
 import { createCalls } from '../../src/engine/remote/calls.js';
 import { createModel, type RemoteModel } from '../../src/engine/remote/model.js';
-import { removeSaved } from '../../src/engine/remote/saved.js';
+import { removeSaved, statusOf } from '../../src/engine/remote/saved.js';
 import { openSession } from '../../src/engine/remote/session.js';
 import { holdSampling } from '../../src/engine/sample/handle.js';
 import { createSampler } from '../../src/engine/sample/sampler.js';
@@ -317,6 +321,62 @@ describe('a server that continues from saved weights', () => {
     await model.step(adam);
     const asked = server.received.filter((one) => one.json?.['request_id'] === 'created');
     expect(asked).toHaveLength(2);
+  });
+});
+
+it('an engine that could not be opened asks for nothing more', async () => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'trinity-faults-'));
+  open.push(() => rmSync(directory, { recursive: true }));
+  const config = { vocab_size: 8, max_position_embeddings: 16 };
+  writeFileSync(path.join(directory, 'config.json'), JSON.stringify(config));
+  const answers: Readonly<Record<string, Reply>> = {
+    get_server_capabilities: { body: { supported_models: [{ model_name: 'b' }] } },
+    create_session: { body: { session_id: 's' } },
+    create_model: { body: created },
+    retrieve_future: { body: created },
+    unload_model: { status: 503 },
+  };
+  const server = await scriptedServer((request) => answers[verbOf(request)] ?? { status: 422 });
+  open.push(() => server.close());
+  const pauses: (AbortSignal | undefined)[] = [];
+  const { promise: isRefused, resolve } = Promise.withResolvers<void>();
+  // The wait for the server's goodbye ends when unloading has failed once.
+  const sleep: Clock['sleep'] = (ms, signal) => {
+    if (ms === 5000) return isRefused;
+    pauses.push(signal);
+    resolve();
+    return new Promise(() => undefined);
+  };
+  const options = { modelPath: directory, apiKey: 'tml-key', baseUrl: server.url };
+  const opened = createTinkerEngine({ ...options, clock: { ...hurriedClock(), sleep } });
+  await expect(opened).rejects.toMatchObject({ code: 'TINKER_VOCABULARY' });
+  expect(pauses.map((signal) => signal?.aborted)).toEqual([true]);
+});
+
+describe('saved weights that are looked for', () => {
+  const address = 'tinker://m/weights/x';
+  const statusAfter = async (...replies: Reply[]): Promise<number | undefined> => {
+    const info = { base_model: 'b', is_lora: true };
+    const { url, close } = await scriptedServer(() => replies.shift() ?? { body: info });
+    open.push(close);
+    const clock = hurriedClock();
+    const logger = silentLogger;
+    const connection = connect({
+      ...{ baseUrl: url, apiKey: undefined, clock, logger, patienceMs: 60_000 },
+    });
+    return statusOf(createCalls({ connection, clock, resultMs: 1000 }), address);
+  };
+
+  it.each([404, 410, 500])('are missing where the server answers %i', async (status) => {
+    expect(await statusAfter({ status })).toBe(status);
+  });
+
+  it.each([408, 425, 429, 503])('are not missing because the server says %i', async (status) => {
+    expect(await statusAfter({ status }, { status })).toBeUndefined();
+  });
+
+  it.each([401, 403])('are not missing because the server refuses the key (%i)', async (status) => {
+    await expect(statusAfter({ status })).rejects.toMatchObject({ code: 'TINKER_FORBIDDEN' });
   });
 });
 

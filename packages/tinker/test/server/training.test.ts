@@ -1,7 +1,10 @@
 /** Models that a client trains over HTTP. */
+import { rmSync } from 'node:fs';
+import path from 'node:path';
 import { fakeEngine, manualClock, testRuntime } from '@trinity-rft/testing';
 import { encodeForwardBackward } from '../../src/protocol/index.js';
 import { describe, expect, it, vi } from 'vitest';
+import type { TinkerModel } from '../../src/server/index.js';
 import {
   apiKey,
   createModel,
@@ -188,17 +191,102 @@ describe('a model in training', () => {
     });
   });
 
-  it('makes room for others when its client has missed its heartbeats', async () => {
+  it('makes room for others when its client has missed its heartbeats for longest', async () => {
     const clock = manualClock();
-    const { url } = await startServer({ runtime: { ...testRuntime(), clock }, maxRuns: 1 });
-    await createModel(url);
+    const { url } = await startServer({ runtime: { ...testRuntime(), clock }, maxRuns: 2 });
+    await createSession(url);
+    const later = await createModel(url);
+    const first = await createModel(url);
+    await clock.advance(1000);
+    await post(url, 'session_heartbeat', { session_id: later.session });
     const session = await createSession(url);
     const body = { session_id: session, model_seq_id: 0, base_model: 'bigrams' };
-    await clock.advance(30_000);
+    await clock.advance(29_000);
     await post(url, 'session_heartbeat', { session_id: session });
     expect(await post(url, 'create_model', body)).toMatchObject({ status: 400 });
-    await clock.advance(6000);
+    await clock.advance(10_000);
     expect(await post(url, 'create_model', body)).toMatchObject({ status: 200 });
+    expect(await post(url, 'get_info', { model_id: later.id })).toMatchObject({ status: 200 });
+    expect(await post(url, 'session_heartbeat', { session_id: first.session })).toMatchObject({
+      status: 404,
+      body: { detail: expect.stringContaining('35 s while another client needed its place') },
+    });
+  });
+
+  it('keeps its place when its client asks for another, and takes no session without models', async () => {
+    const clock = manualClock();
+    const { url } = await startServer({ runtime: { ...testRuntime(), clock }, maxRuns: 1 });
+    const heard = async (session: string): Promise<number> =>
+      (await post(url, 'session_heartbeat', { session_id: session })).status;
+    const unloaded = await createModel(url);
+    await resultOf(url, await post(url, 'unload_model', { model_id: unloaded.id }));
+    const owner = await createModel(url);
+    await clock.advance(40_000);
+    const body = { session_id: owner.session, model_seq_id: 1, base_model: 'bigrams' };
+    expect(await post(url, 'create_model', body)).toMatchObject({ status: 400 });
+    expect(await heard(owner.session)).toBe(200);
+    await clock.advance(40_000);
+    await createModel(url);
+    expect([await heard(unloaded.session), await heard(owner.session)]).toEqual([200, 404]);
+  });
+
+  it.each([
+    [
+      ['qkv_proj', 'gate_up_proj', 'o_proj', 'down_proj'],
+      ['qkv_proj', 'o_proj'],
+    ],
+    [
+      ['q_proj', 'in_proj', 'out_proj', 'w1', 'w3', 'w2'],
+      ['q_proj', 'in_proj', 'out_proj'],
+    ],
+    [
+      ['q_proj', 'o_proj', 'input_linear', 'output_linear'],
+      ['q_proj', 'o_proj'],
+    ],
+  ])(
+    'has adapters of the attention or of the MLP, by the names of its family: %j',
+    async (linearModules, attention) => {
+      const found: unknown[] = [];
+      const open: TinkerModel['open'] = async ({ lora }) => {
+        found.push(lora);
+        return fakeEngine();
+      };
+      const model = { name: 'bigrams', maxModelLen: 64, linearModules, open };
+      const { url } = await startServer({ model });
+      const session = await createSession(url);
+      for (const [i, isMlp] of [false, true].entries()) {
+        const lora = { rank: 4, train_mlp: isMlp, train_attn: !isMlp };
+        const asked = { session_id: session, base_model: 'bigrams', lora_config: lora };
+        const answer = await post(url, 'create_model', { ...asked, model_seq_id: i });
+        expect((await resultOf(url, answer)).body).toMatchObject({ lora_config: lora });
+      }
+      const mlp = linearModules.filter((name) => !attention.includes(name));
+      expect(found).toMatchObject([{ targetModules: attention }, { targetModules: mlp }]);
+    },
+  );
+
+  it('that cannot be opened or loaded keeps no place', async () => {
+    let failures = 1;
+    const open = async () => {
+      if (failures-- > 0) throw new Error('out of memory');
+      return fakeEngine();
+    };
+    const model = { name: 'bigrams', maxModelLen: 64, open };
+    const { url, directory } = await startServer({ maxRuns: 1, model });
+    const session = await createSession(url);
+    const body = { session_id: session, model_seq_id: 0, base_model: 'bigrams' };
+    const failed = await resultOf(url, await post(url, 'create_model', body));
+    expect(failed.body).toMatchObject({ error: 'out of memory' });
+    const { id, call } = await createModel(url, session, 1);
+    const { path: uri } = await call('save_weights', { path: 'a' });
+    await resultOf(url, await post(url, 'unload_model', { model_id: id }));
+    rmSync(path.join(directory, id.replaceAll(':', '_'), 'weights', 'a', 'resume'), {
+      recursive: true,
+    });
+    const load = { session_id: session, model_seq_id: 2, path: uri };
+    const lost = await resultOf(url, await post(url, 'load_weights', load));
+    expect(lost.body).toMatchObject({ category: 'user' });
+    await createModel(url, session, 3);
   });
 
   it('is refused when the server holds as many as it may', async () => {
@@ -266,6 +354,45 @@ describe('a failed request', () => {
       pass([{ ...datum(text, { weights }), tokens: Int32Array.of(1, 5, 9, 7) }]),
       422,
       /data\[0\]: target_tokens\[1\] is 2, but the text goes on with 9/,
+    ],
+    [
+      'forward_backward',
+      pass([{ ...datum(text, { weights: [0, 0, 0, 0] }), tokens: Int32Array.of(1, 9, 2, 7) }], {
+        forwardOnly: true,
+      }),
+      422,
+      /data\[0\]: target_tokens\[0\] is 5, but the text goes on with 9/,
+    ],
+    [
+      'forward_backward',
+      pass(
+        [
+          {
+            ...datum(text, {
+              ...{ logprobs: weights, advantages: [0, 0, 0, 0] },
+              sequence_ratio_mask: [1, 1, 1, 1],
+            }),
+            tokens: Int32Array.of(1, 9, 2, 7),
+          },
+        ],
+        { lossFn: 'gspo' },
+      ),
+      422,
+      /target_tokens\[0\] is 5, .* and sequence_ratio_mask/,
+    ],
+    [
+      'forward_backward',
+      pass(
+        [
+          {
+            ...datum(text, { logprobs: weights, advantages: [0, 0, 0, 0] }),
+            tokens: Int32Array.of(1, 9, 2, 7),
+          },
+        ],
+        { lossFn: 'dro' },
+      ),
+      422,
+      /target_tokens\[0\] is 5, .* send the tokens that follow\.$/,
     ],
     [
       'forward_backward',

@@ -25,7 +25,13 @@ export function sglangRoutes(vllm: Routes): Routes {
     vllm[path]?.(body, gone);
   return {
     '/generate': async (body, gone) => {
-      const answer = await ask('/inference/v1/generate', request(body), gone);
+      const answer = await ask('/inference/v1/generate', request(body), gone).catch(
+        (error: Error & { readonly status?: number }) => {
+          if (error.status !== 404) throw error;
+          const message = `The following requested LoRA adapters are not loaded: ${String(body['lora_path'])}`;
+          throw Object.assign(new Error(message), { status: 400 });
+        },
+      );
       const { choices } = answer as Partial<Generated>;
       return choices?.[0] ? inShape(answer as Generated, body) : answer;
     },

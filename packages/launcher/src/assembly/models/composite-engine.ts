@@ -58,7 +58,7 @@ export async function compositeEngine(options: CompositeOptions): Promise<Engine
   };
   const score = sampler.score?.bind(sampler);
   return {
-    capabilities: { ...engine.capabilities, logprobConvention: 'processed' },
+    capabilities: engine.capabilities,
     trainer: { ...trainerOf(engine), publish },
     sampler: {
       maxModelLen: sampler.maxModelLen,

@@ -1,7 +1,7 @@
 /** Opens the engine of a stage, with a signal that aborts when the engine fails. */
 import { tokenByteTable } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';
-import { EngineError } from '@trinity-rft/core';
+import { ConfigError, EngineError } from '@trinity-rft/core';
 import type { Engine, Sampler } from '@trinity-rft/core/engine';
 import type { EngineTable } from '../../context/stage-context.js';
 import type { StageModel } from './chat-format.js';
@@ -39,8 +39,8 @@ export async function openEngine(
   const { threads, memoryBudgetMb, maxModelLen, lora } = stage.model;
   const factory = engineNamed(engines, stage.engine);
   const quantization = startQuantization(stage);
-  const openTrainer = (): Promise<Engine> =>
-    explainFolderErrors(modelOfStage(stage), () =>
+  const openTrainer = async (): Promise<Engine> => {
+    const engine = await explainFolderErrors(modelOfStage(stage), () =>
       factory.open({
         modelPath: startModel,
         reference,
@@ -58,6 +58,12 @@ export async function openEngine(
         signal,
       }),
     );
+    const { maxModelLen: longest } = engine.sampler;
+    if (stage.mode !== 'both' || stage.sampler === undefined || longest >= maxModelLen)
+      return engine;
+    await engine.close();
+    throw tooShort(longest, maxModelLen);
+  };
   const { capabilities } = factory;
   const engine = usesSamplingServers(stage)
     ? await openWithSampler(stage, model, capabilities, openTrainer)
@@ -71,6 +77,12 @@ export async function openEngine(
     close: () => engine.close(),
   };
 }
+
+const tooShort = (longest: number, sampled: number): ConfigError =>
+  new ConfigError(
+    `The engine that trains takes texts of at most ${longest} tokens, and the servers sample texts of up to model.max_model_len, ${sampled}. Set model.max_model_len: ${longest}, and max_prompt_tokens and max_response_tokens to at most ${longest} together, or raise the limit of the engine or of its server.`,
+    { code: 'TRAINER_TOO_SHORT' },
+  );
 
 /**
  * Opens an engine that only samples. It uses the weights with which it was opened, as version 0.

@@ -5,6 +5,7 @@
 import { tokenByteTable, type ChatFormat } from '@trinity-rft/chat';
 import { openTogether } from '@trinity-rft/core/support';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
+import { diskAt, linearModulesOf, readModelFolder } from '@trinity-rft/config/internal';
 import type { Environment } from '@trinity-rft/buffer/internal';
 import type { Runtime } from '@trinity-rft/core';
 import type {
@@ -111,6 +112,8 @@ export function openFrozenModels(context: FrozenStage, served?: Sampler): Promis
 
 interface TrainableModel {
   readonly maxModelLen: number;
+  /** Names of the linear layers that can have adapters. */
+  readonly linearModules: readonly string[];
   /**
    * Opens the engine with the model.
    * @param chosen options that replace those of the configuration
@@ -131,8 +134,10 @@ export async function trainableModel({
   const { tokenizer } = await openChatFormat(stage, startModel);
   const shared = { modelPath: startModel, threads, memoryBudgetMb, maxModelLen };
   const tokenBytes = tokenByteTable(tokenizer);
+  const folder = readModelFolder(diskAt('.'), startModel);
   return {
     maxModelLen,
+    linearModules: linearModulesOf(folder.kind === 'shape' ? folder.shape : undefined),
     open: (chosen) =>
       explainFolderErrors(modelOfStage(stage), () =>
         engineNamed(extensions.engines, stage.engine).open({ ...shared, ...chosen, tokenBytes }),

@@ -1,10 +1,10 @@
 /** Downloads an adapter from the server into a folder that PEFT and vLLM can read. */
-import { copyFile, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
+import { access, constants, copyFile, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describeError, CheckpointError } from '@trinity-rft/core';
+import { describeError, CheckpointError, TrinityError } from '@trinity-rft/core';
 import { numberOfHalf } from '@trinity-rft/core/support';
 import { paths } from '../../protocol/index.js';
 import { extract } from 'tar';
@@ -41,6 +41,15 @@ export async function takeAdapter(
     await removeSaved(options, saved);
   }
 }
+
+/**
+ * Returns true if an adapter cannot be downloaded although the server has it: the server has no
+ * archives, or the adapter lies in a folder that this machine does not see.
+ */
+export const isOutOfReach = (error: unknown): boolean =>
+  TrinityError.is(error) && (error.details['status'] === 404 || error.code === elsewhereCode);
+
+const elsewhereCode = 'TINKER_ADAPTER_ELSEWHERE';
 
 /**
  * Downloads a saved adapter into `directory`.
@@ -84,13 +93,14 @@ async function copyAdapter(folder: string, directory: string): Promise<void> {
   const from = path.join(folder, 'adapter');
   for (const name of files) {
     try {
-      await copyFile(path.join(from, name), path.join(directory, name));
+      await access(path.join(from, name), constants.R_OK);
     } catch (cause) {
       throw new CheckpointError(
         `The Tinker server has saved an adapter in ${from}, and ${name} there cannot be read: ${describeError(cause)}. Run on the same machine, or let both see its checkpoint_dir under the same path.`,
-        { code: 'TINKER_ARCHIVE', cause },
+        { code: elsewhereCode, cause },
       );
     }
+    await copyFile(path.join(from, name), path.join(directory, name));
   }
 }
 

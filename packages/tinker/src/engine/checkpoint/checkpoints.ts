@@ -2,8 +2,10 @@
  * Saves and loads checkpoints. A checkpoint consists of weights saved on the server, and of a local
  * folder with the server's paths of these weights and the downloaded adapter.
  */
+import { rm } from 'node:fs/promises';
 import { CheckpointError, describeError, EngineError } from '@trinity-rft/core';
 import type { Connection } from '../http/connection.js';
+import type { Calls } from '../remote/calls.js';
 import {
   createModel,
   type ModelContext,
@@ -13,7 +15,7 @@ import {
 import { removeSaved, statusOf } from '../remote/saved.js';
 import type { CheckpointCalls, Trained } from '../train/trainer.js';
 import { parseTinkerPath } from '../../protocol/index.js';
-import { adapterFolder, fetchAdapter, takeAdapter } from './adapter.js';
+import { adapterFolder, fetchAdapter, isOutOfReach, takeAdapter } from './adapter.js';
 import { copyModelFiles } from './model-files.js';
 import { findRecord, readRecord, writeRecord, type CheckpointRecord } from './record.js';
 
@@ -105,8 +107,8 @@ async function discard(
 }
 
 /**
- * Downloads the adapter into the checkpoint. If the server offers no adapter archives, only logs a
- * warning, because the checkpoint can still be loaded from the server.
+ * Downloads the adapter into the checkpoint. If the adapter is out of reach, only logs a warning,
+ * because the checkpoint can still be loaded from the server.
  */
 async function bringAdapterHome(
   { connection, context: { logger } }: CheckpointOptions,
@@ -116,8 +118,11 @@ async function bringAdapterHome(
   try {
     await fetchAdapter(connection, source, adapterFolder(directory));
   } catch (error) {
-    if (!(error instanceof EngineError) || error.details['status'] !== 404) throw error;
-    logger.warn('The Tinker server hands out no adapters: checkpoints say where theirs lie there.');
+    if (!isOutOfReach(error)) throw error;
+    await rm(adapterFolder(directory), { recursive: true, force: true });
+    logger.warn(
+      `The Tinker server hands out no adapters: ${describeError(error)} Checkpoints say where theirs lie there.`,
+    );
   }
 }
 
@@ -130,12 +135,10 @@ async function load(options: CheckpointOptions, directory: string): Promise<void
   const { context, model, trained, forgets } = options;
   const record = await readRecord(directory);
   assertSameModel(model, record, directory);
-  const status = await statusOf(context.calls, record.weights);
-  // After status 500 only a load shows whether the weights exist.
-  if (status !== undefined && status < 500) throw lost(record, directory);
+  const loadInto = await findWeights(context.calls, record, directory);
   if (!forgets || !trained.model.hasSaved) await trained.model.unload();
   trained.model = await createModel(context, model);
-  await loadInto(trained.model, record, { directory, optimizer: record.optimizer });
+  await loadInto(trained.model, record.optimizer);
   trained.step = record.optimizer ? record.step : 0;
 }
 
@@ -152,20 +155,26 @@ function assertSameModel(
 }
 
 /**
- * Loads a checkpoint's weights into a model.
- * @throws CheckpointError if the server refuses to load the weights
+ * Looks up a checkpoint's weights on the server. The function that it returns loads them into a
+ * model, with the optimizer moments if `optimizer` is true.
+ * @throws CheckpointError if the server no longer has the weights; so does the returned function
  */
-export async function loadInto(
-  model: RemoteModel,
+export async function findWeights(
+  calls: Calls,
   record: CheckpointRecord,
-  { directory, optimizer }: { readonly directory: string; readonly optimizer: boolean },
-): Promise<void> {
-  try {
-    await model.load(record.weights, optimizer);
-  } catch (cause) {
-    if (!EngineError.is(cause) || cause.details['status'] === undefined) throw cause;
-    throw lost(record, directory, cause);
-  }
+  directory: string,
+): Promise<(model: RemoteModel, optimizer: boolean) => Promise<void>> {
+  const status = await statusOf(calls, record.weights);
+  // After status 500 only a load shows whether the weights exist.
+  if (status !== undefined && status !== 500) throw lost(record, directory);
+  return async (model, optimizer) => {
+    try {
+      await model.load(record.weights, optimizer);
+    } catch (cause) {
+      const isRefused = EngineError.is(cause) && Number(cause.details['status']) <= 500;
+      throw status === 500 && isRefused ? lost(record, directory, cause) : cause;
+    }
+  };
 }
 
 const lost = (

@@ -54,6 +54,8 @@ export interface Request {
    * Maximum time for which the request is retried, in ms. @default `patienceMs` of the connection
    */
   readonly patienceMs?: number;
+  /** Error status after which the request is not retried. @default no such status */
+  readonly finalStatus?: number;
   /** Timeout of one attempt, in ms. @default 60 s */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
@@ -208,7 +210,7 @@ async function attemptOnce(
   const action = actionFor(response.status, place, detail);
   if (action === 'poll-again') return { kind: 'not-ready' };
   const error = answerError({ ...options, what, status: response.status, action, detail });
-  if (action !== 'retry') throw error;
+  if (action !== 'retry' || response.status === request.finalStatus) throw error;
   const afterMs = retryAfterMs(response.headers.get('retry-after'), options.clock.now());
   return { kind: 'again', afterMs, error };
 }

@@ -16,7 +16,7 @@ import { failedError } from '../http/errors.js';
 
 export type CallOptions = Pick<
   Request,
-  'what' | 'repeat' | 'patienceMs' | 'timeoutMs' | 'signal' | 'before' | 'wait'
+  'what' | 'repeat' | 'patienceMs' | 'finalStatus' | 'timeoutMs' | 'signal' | 'before' | 'wait'
 >;
 
 export interface Calls extends Pick<Connection, 'failures'> {

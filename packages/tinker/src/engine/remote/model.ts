@@ -1,5 +1,5 @@
 /** A model in training on the server: an adapter over the base model, and its optimizer. */
-import { EngineError, type Clock, type Logger } from '@trinity-rft/core';
+import { describeError, EngineError, type Clock, type Logger } from '@trinity-rft/core';
 import {
   decodeForwardBackwardResult,
   encodeForwardBackward,
@@ -158,6 +158,29 @@ export async function createModel(
       await calls.result(requestId, z.unknown(), options);
     },
   };
+}
+
+/**
+ * Maximum wait for the server to unload models, in ms. A server that is down must not block the
+ * end of a run.
+ */
+const goodbyeMs = 5_000;
+
+/** Unloads models that are no longer needed. Failures are logged. */
+export async function unloadAll(
+  { clock, logger }: Pick<ModelContext, 'clock' | 'logger'>,
+  models: readonly Pick<RemoteModel, 'unload'>[],
+): Promise<void> {
+  const gone = new AbortController();
+  const unload = (model: Pick<RemoteModel, 'unload'>): Promise<void> =>
+    model
+      .unload()
+      .catch((error: unknown) =>
+        logger.debug(`An adapter stays on the Tinker server: ${describeError(error)}`),
+      );
+  const unloaded = Promise.all(models.map(unload));
+  await Promise.race([unloaded, clock.sleep(goodbyeMs, gone.signal).catch(() => undefined)]);
+  gone.abort();
 }
 
 /** Matches TuFT 0.2's error messages for results that a restart of the server cancelled. */

@@ -14,18 +14,22 @@ export interface RemoveOptions {
   readonly logger: Logger;
 }
 
+/** Statuses with which servers report unknown weights. TuFT's is 500. */
+const unknownStatuses: readonly unknown[] = [404, 410, 500];
+
 /**
  * Checks whether the server has saved weights at `address`. Returns undefined if so, otherwise the
- * error status. The request is not retried, because TuFT reports unknown weights with status 500.
+ * status with which it reports that it does not.
+ * @throws EngineError if the server does not say
  */
 export async function statusOf(calls: Calls, address: string): Promise<number | undefined> {
-  const options = { what: `find ${address}`, patienceMs: 0 };
+  const options = { what: `find ${address}`, finalStatus: 500 };
   try {
     await calls.ask('weights_info', { tinker_path: address }, weightsInfoAnswer, options);
     return undefined;
   } catch (error) {
     const status = statusIn(error);
-    if (status === undefined) throw error;
+    if (!unknownStatuses.includes(status)) throw error;
     return status;
   }
 }

@@ -32,6 +32,8 @@ export interface WeightDelivery {
   ofCheckpoint(saved: SavedPaths): Promise<SamplingHandle>;
   /** Makes the weights of the base model, without an adapter, available for sampling. */
   ofBase(): Promise<SamplingHandle>;
+  /** Models on the server that hold copies of weights. */
+  readonly copies: Iterable<Pick<RemoteModel, 'unload'>>;
 }
 
 export interface DeliveryOptions {
@@ -48,11 +50,16 @@ export function deliverWeights({
   sampling,
 }: DeliveryOptions): WeightDelivery {
   const { calls, session, logger } = context;
-  let copies = 0;
+  let saves = 0;
+  const copies = new Set<Pick<RemoteModel, 'unload'>>();
 
   const ofCopy = async (path: string): Promise<SamplingHandle> => {
     const copy = await createModel(context, modelOptions);
-    const release = (): Promise<void> => copy.unload();
+    let unloaded: Promise<void> | undefined;
+    const release = (): Promise<void> =>
+      (unloaded ??= copy.unload().finally(() => copies.delete(held)));
+    const held = { unload: release };
+    copies.add(held);
     try {
       await copy.load(path, false);
       return holdSampling(await copy.saveForSampling(), { release, logger });
@@ -79,9 +86,10 @@ export function deliverWeights({
   };
 
   return {
+    copies,
     ofModel: async (model) => {
       if (sampling === 'snapshot') return holdSampling(await model.saveForSampling(), { logger });
-      const name = `sync-${++copies}`;
+      const name = `sync-${++saves}`;
       const path = await model.saveWeights(name);
       try {
         return await ofCopy(path);

@@ -4,6 +4,7 @@
 import { describeError, ModelError, type Logger } from '@trinity-rft/core';
 import { keyCheck } from '@trinity-rft/http-server';
 import { Hono } from 'hono';
+import { paths } from '../../protocol/index.js';
 import { Refusal } from '../refusals/refusal.js';
 import type { Service } from '../service/service.js';
 import { addArchiveRoutes, isDownload } from './archive-routes.js';
@@ -24,7 +25,7 @@ export function createApp({ service, apiKey, logger }: AppOptions): Hono {
   const hasKey = keyCheck(apiKey);
   const signed = signedPaths();
   const isOpen = ({ path, url }: { readonly path: string; readonly url: string }): boolean =>
-    path === '/api/v1/healthz' ||
+    path === paths.health ||
     (isDownload(path) && signed.isValid(new URL(url), service.runtime.clock.now()));
   app.use(async ({ req }, next) => {
     if (!isOpen(req) && !hasKey(req.raw))

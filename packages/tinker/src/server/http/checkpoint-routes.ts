@@ -1,6 +1,7 @@
 /** Routes that list and manage saved weights, and list the models from which they were saved. */
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
+import { requestSchemas } from '../../protocol/index.js';
 import { Refusal } from '../refusals/refusal.js';
 import { checkpointKinds, type Checkpoint, type Standing } from '../service/checkpoints.js';
 import type { Service } from '../service/service.js';
@@ -11,7 +12,7 @@ const lifetime = z.strictObject({ ttl_seconds: ttlSeconds });
 
 export function addCheckpointRoutes(app: Hono, service: Service): void {
   const { checkpoints } = service;
-  jsonRoute(app, 'weights_info', z.looseObject({ tinker_path: z.string() }), async (body) => {
+  jsonRoute(app, 'weights_info', requestSchemas.weights_info, async (body) => {
     const { baseModel, rank } = await checkpoints.find(body.tinker_path);
     return { base_model: baseModel, is_lora: rank > 0, lora_rank: rank > 0 ? rank : null };
   });

@@ -1,6 +1,7 @@
 /** Routes for sessions, server capabilities and results. */
 import type { Hono } from 'hono';
 import { z } from 'zod';
+import { paths, requestSchemas } from '../../protocol/index.js';
 import { jsonRoute, readRequest, resultResponse } from './routes.js';
 import type { Service } from '../service/service.js';
 
@@ -14,7 +15,7 @@ export const metadata = z.record(z.string(), z.unknown()).nullish();
 const anything = z.looseObject({});
 
 export function addSessionRoutes(app: Hono, { model, sessions, futures }: Service): void {
-  app.get('/api/v1/healthz', (context) => context.json({ status: 'ok' }));
+  app.get(paths.health, (context) => context.json({ status: 'ok' }));
   app.get('/api/v1/get_server_capabilities', (context) =>
     context.json({
       supported_models: [
@@ -37,7 +38,7 @@ export function addSessionRoutes(app: Hono, { model, sessions, futures }: Servic
     warning_message: null,
     error_message: null,
   }));
-  jsonRoute(app, 'session_heartbeat', z.looseObject({ session_id: z.string() }), (body) => {
+  jsonRoute(app, 'session_heartbeat', requestSchemas.session_heartbeat, (body) => {
     sessions.heard(body.session_id);
     return { type: 'session_heartbeat' };
   });
@@ -54,11 +55,10 @@ export function addSessionRoutes(app: Hono, { model, sessions, futures }: Servic
     return context.body(null, 204);
   });
   app.post('/api/v1/retrieve_future', async (context) => {
-    const { request_id: id } = (await readRequest(context.req.raw, resultRequest)).value;
+    const { request_id: id } = (await readRequest(context.req.raw, requestSchemas.retrieve_future))
+      .value;
     const state = await futures.result(id, pollMs);
     if (state.kind !== 'pending') return resultResponse(context, state);
     return context.json({ type: 'try_again', request_id: id, queue_state: 'active' }, 408);
   });
 }
-
-const resultRequest = z.looseObject({ request_id: z.string() });

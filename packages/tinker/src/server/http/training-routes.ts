@@ -23,8 +23,9 @@ import { metadata } from './session-routes.js';
 
 /** LoRA alpha, as in SkyRL and the hosted service. */
 const alpha = 32;
-const attention = ['q_proj', 'k_proj', 'v_proj', 'o_proj'];
-const mlp = ['gate_proj', 'up_proj', 'down_proj'];
+/** Matches the layers of the MLP in every family of models. */
+const mlpName = /^(gate_proj|up_proj|down_proj|gate_up_proj|w[123]|(in|out)put_linear)$/;
+const llamaModules = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'];
 
 const maxBytes = 64 * 2 ** 20;
 /** Maximum LoRA rank. It is limited because an adapter's memory grows in proportion to its rank. */
@@ -77,7 +78,7 @@ export function addTrainingRoutes(app: Hono, service: Service): void {
       sessionId: body.session_id,
       rank: lora?.rank ?? 0,
       alpha,
-      targetModules: lora ? modulesOf(lora) : ('all-linear' as const),
+      targetModules: lora ? modulesOf(service, lora) : ('all-linear' as const),
       seed: lora?.seed ?? 0,
       userMetadata: body.user_metadata ?? {},
     };
@@ -128,7 +129,13 @@ export function addTrainingRoutes(app: Hono, service: Service): void {
     const requestId = run.submit(
       { seqId: body.seq_id ?? (body.model_id ? undefined : 0), body: text },
       async (engine): Promise<FutureResult> => {
-        await loadCheckpoint(engine, checkpoint, { optimizer });
+        try {
+          await loadCheckpoint(engine, checkpoint, { optimizer });
+        } catch (error) {
+          // The client gets no handle of a model that was created for this request.
+          if (!body.model_id) void service.unload(run.facts.id).catch(() => undefined);
+          throw error;
+        }
         return json({ type: 'load_weights', path: checkpoint.uri, model_id: run.facts.id });
       },
     );
@@ -156,12 +163,25 @@ function assertModel({ model }: Service, name: string): void {
   throw new Refusal(400, `base_model is "${name}"; this server has "${model.name}".`);
 }
 
-function modulesOf({
-  train_attn: hasAttention,
-  train_mlp: hasMlp,
-}: NonNullable<z.infer<typeof accepts.create_model>['lora_config']>):
-  | 'all-linear'
-  | readonly string[] {
+interface ModuleGroups {
+  /** Layers that mix tokens: attention, convolutions and the gated delta rule. */
+  readonly attention: readonly string[];
+  readonly mlp: readonly string[];
+}
+
+function groupsOf({ model: { linearModules = llamaModules } }: Service): ModuleGroups {
+  const mlp = linearModules.filter((name) => mlpName.test(name));
+  return { mlp, attention: linearModules.filter((name) => !mlp.includes(name)) };
+}
+
+function modulesOf(
+  service: Service,
+  {
+    train_attn: hasAttention,
+    train_mlp: hasMlp,
+  }: NonNullable<z.infer<typeof accepts.create_model>['lora_config']>,
+): 'all-linear' | readonly string[] {
+  const { attention, mlp } = groupsOf(service);
   const [trainsAttention, trainsMlp] = [hasAttention ?? true, hasMlp ?? true];
   if (trainsAttention && trainsMlp) return 'all-linear';
   if (trainsAttention) return attention;
@@ -172,13 +192,14 @@ function modulesOf({
   );
 }
 
-function description({ model }: Service, { facts }: TrainingRun): object {
+function description(service: Service, { facts }: TrainingRun): object {
+  const { attention, mlp } = groupsOf(service);
   const { id, rank, seed, targetModules } = facts;
   const trains = (modules: readonly string[]): boolean =>
     targetModules === 'all-linear' || modules.every((name) => targetModules.includes(name));
   return {
     model_id: id,
-    base_model: model.name,
+    base_model: service.model.name,
     is_lora: rank > 0,
     lora_rank: rank > 0 ? rank : null,
     lora_config: {

@@ -24,6 +24,11 @@ export interface LossFunction {
    * undefined: the loss needs no such number
    */
   readonly sequence?: (logprobs: Float32Array, inputs: Columns) => number;
+  /**
+   * True if targets are trained also where their advantage is 0.
+   * @default false
+   */
+  readonly trainsAll?: boolean;
   readonly token: (logprob: number, inputs: Numbers, settings: Numbers) => TokenLoss;
 }
 
@@ -84,6 +89,7 @@ export const lossFunctions: Readonly<Record<string, LossFunction>> = {
   dro: {
     inputs: sampled,
     settings: { beta: 0.05 },
+    trainsAll: true,
     token: (p, { logprobs: q = 0, advantages: a = 0 }, { beta = 0 }) => ({
       loss: -(p * a - (beta / 2) * (p - q) ** 2),
       slope: -(a - beta * (p - q)),

@@ -46,7 +46,7 @@ function lossRow(datum: Datum, loss: LossFunction, { place, forwardOnly }: Place
   const given = loss.inputs.filter((name) => !forwardOnly || Object.hasOwn(datum.inputs, name));
   const inputs = Object.fromEntries(given.map((name) => [name, numbers(datum, name, place)]));
   const targets = ids(datum, place);
-  assertNextTokens(tokens, targets, inputs, place);
+  assertNextTokens(tokens, targets, inputs, { place, allCount: forwardOnly || loss.trainsAll });
   const text = Int32Array.from([...tokens, targets.at(-1) ?? 0]);
   return { row: { tokens: text, promptLength: 1, temperature: 1 }, inputs };
 }
@@ -85,23 +85,24 @@ function assertLength(values: { readonly length: number }, tokens: Int32Array, n
 }
 
 /**
- * Checks that each target with a nonzero weight is the next input token, because the engine cannot
- * score other targets.
+ * Checks that each target that counts is the next input token, because the engine cannot score
+ * other targets. If `allCount` is not set, a target counts if its weight, advantage or
+ * `sequence_ratio_mask` is not 0; the log-probability returned for another target is that of the
+ * next token.
  */
 function assertNextTokens(
   tokens: Int32Array,
   targets: Int32Array,
   inputs: Readonly<Record<string, Float32Array>>,
-  place: string,
+  { place, allCount = false }: { readonly place: string; readonly allCount?: boolean },
 ): void {
-  const { weights, advantages } = inputs;
-  const isTrained = (i: number): boolean => ((weights ?? advantages)?.[i] ?? 1) !== 0;
-  const wrong = tokens.findIndex(
-    (_, i) => i > 0 && targets[i - 1] !== tokens[i] && isTrained(i - 1),
-  );
+  const { weights, advantages, sequence_ratio_mask: mask } = inputs;
+  const counts = (i: number): boolean =>
+    allCount || ((weights ?? advantages)?.[i] ?? 1) !== 0 || (mask?.[i] ?? 0) !== 0;
+  const wrong = tokens.findIndex((_, i) => i > 0 && targets[i - 1] !== tokens[i] && counts(i - 1));
   if (wrong < 0) return;
   throw new Refusal(
     422,
-    `${place}: target_tokens[${wrong - 1}] is ${targets[wrong - 1]}, but the text goes on with ${tokens[wrong]}. This server trains on text: send the tokens that follow, or 0 as their weight or advantage.`,
+    `${place}: target_tokens[${wrong - 1}] is ${targets[wrong - 1]}, but the text goes on with ${tokens[wrong]}. This server trains on text: send the tokens that follow${allCount ? '' : `, or 0 as their weight or advantage${mask ? ' and sequence_ratio_mask' : ''}`}.`,
   );
 }

@@ -38,7 +38,7 @@ function openStore(now: () => number = () => 0) {
     });
   const read = async (): Promise<string> =>
     readFileSync(path.join((await checkpoints.find(uri)).directory, 'text'), 'utf8');
-  return { checkpoints, save, read, folder, warnings };
+  return { checkpoints, save, read, folder, root, warnings };
 }
 
 it('weights can be found at any time while they are replaced', async () => {
@@ -100,6 +100,23 @@ it('expired weights can be asked for several times at once', async () => {
   const lists = await Promise.all([1, 2, 3].map(() => checkpoints.list()));
   expect(lists).toEqual([[], [], []]);
   expect(readdirSync(folder)).toEqual([]);
+});
+
+it('a draft that fails is deleted, and a server that is opened meanwhile leaves the others', async () => {
+  const { checkpoints, folder, root } = openStore();
+  const failed = checkpoints.save(
+    info,
+    async (directory) => {
+      writeFileSync(path.join(directory, 'text'), 'part');
+      throw new Error('No space left on device');
+    },
+    { overwrite: false },
+  );
+  await expect(failed).rejects.toThrow('No space left on device');
+  expect(readdirSync(folder)).toEqual([]);
+  const open = (): unknown => checkpointsIn(root, () => 0, { warn: () => undefined });
+  await checkpoints.save(info, async () => void open(), { overwrite: false });
+  expect(readdirSync(path.join(folder, 'a'))).toContain('tinker.json');
 });
 
 it('weights that replace expired ones are not deleted in their place', async () => {

@@ -234,9 +234,14 @@ export function checkpointsIn(
       const partial = beside(directory, '');
       await removeFiles(partial);
       await mkdir(partial, { recursive: true });
-      await write(partial);
-      await writeFile(path.join(partial, infoFile), `${JSON.stringify(info, undefined, 2)}\n`);
-      await writeManifest(partial, { step: 0, final: false });
+      try {
+        await write(partial);
+        await writeFile(path.join(partial, infoFile), `${JSON.stringify(info, undefined, 2)}\n`);
+        await writeManifest(partial, { step: 0, final: false });
+      } catch (error) {
+        await removeFiles(partial);
+        throw error;
+      }
       await replace(partial, directory);
       if (ttlSeconds !== null) await change(directory, { ttlSeconds });
       await removeOld(directory);

@@ -27,6 +27,8 @@ export interface TinkerModel {
    * report none.
    */
   readonly maxModelLen: number | undefined;
+  /** Names of the linear layers that can have adapters. @default those of Llama */
+  readonly linearModules?: readonly string[];
 }
 
 export interface ServiceOptions {
@@ -78,6 +80,7 @@ export function createService(options: ServiceOptions): Service {
   const unload = (id: string): Promise<void> => {
     const run = runs.get(id);
     runs.delete(id);
+    if (run !== undefined) sessions.removeRun(run.facts.sessionId, id);
     const closed = (run?.close() ?? Promise.resolve()).then(() => samplers.endOfRun(id));
     closing.add(closed);
     return closed.finally(() => closing.delete(closed));
@@ -99,17 +102,25 @@ export function createService(options: ServiceOptions): Service {
     checkpoints,
     samplers,
     createRun: (given, seqId) => {
-      const session = sessions.find(given.sessionId);
+      const session = sessions.heard(given.sessionId);
       const facts = { ...given, id: `${session.id}:train:${seqId ?? randomUUID()}` };
       const known = runs.get(facts.id);
       if (known !== undefined) return known;
-      if (runs.size >= maxRuns) sessions.finishSilent();
+      while (runs.size >= maxRuns && sessions.finishSilent());
       if (runs.size >= maxRuns)
         throw new Refusal(
           400,
           `${maxRuns} models are in training, as many as this server holds. Unload one of them, or start the server with more.`,
         );
-      const open = () => model.open({ lora: adapters(facts), seed: facts.seed });
+      const open = async (): Promise<Engine> => {
+        try {
+          return await model.open({ lora: adapters(facts), seed: facts.seed });
+        } catch (error) {
+          // The client gets no handle with which it could unload the model.
+          void unload(facts.id).catch(() => undefined);
+          throw error;
+        }
+      };
       const run = createTrainingRun({ facts, open, futures, now: () => clock.now() });
       runs.set(facts.id, run);
       session.runs.add(facts.id);

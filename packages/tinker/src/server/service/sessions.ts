@@ -9,6 +9,7 @@ import { Refusal } from '../refusals/refusal.js';
 export interface Session {
   readonly id: string;
   readonly userMetadata: Readonly<Record<string, unknown>>;
+  /** Ids of the session's models in training. */
   readonly runs: Set<string>;
   readonly samplers: Set<string>;
   /** Aborts when the session ends. */
@@ -22,12 +23,20 @@ export interface Sessions {
    * @throws Refusal 404 if the session is unknown
    */
   find(id: string): Session;
-  /** Records a heartbeat of the client. @throws Refusal 404 if the session is unknown */
-  heard(id: string): void;
+  /**
+   * Records a sign of life of the client, and returns its session.
+   * @throws Refusal 404 if the session is unknown
+   */
+  heard(id: string): Session;
+  /** Removes a model that was unloaded. */
+  removeRun(sessionId: string, runId: string): void;
   /** Ends a session. @throws Refusal 404 if the session is unknown */
   finish(id: string): void;
-  /** Ends the sessions of clients that have missed their heartbeats. */
-  finishSilent(): void;
+  /**
+   * Ends the session with models that has been silent for longest, if its client has missed its
+   * heartbeats. Returns false if there is no such session.
+   */
+  finishSilent(): boolean;
   close(): void;
 }
 
@@ -63,14 +72,15 @@ export function createSessions({ clock, timeoutMs, onEnd }: SessionsOptions): Se
     if (session !== undefined) return session;
     throw new Refusal(
       404,
-      `There is no session ${id}: its client was silent for ${timeoutMs / 1000} s, or the server has been started again. Create a new one.`,
+      `There is no session ${id}: its client was silent for ${timeoutMs / 1000} s, or for ${missedBeatsMs / 1000} s while another client needed its place, or the server has been started again. Create a new one.`,
     );
   };
-  const heard = (id: string): void => {
+  const heard = (id: string): Session => {
     const session = find(id);
     session.heardAt = clock.now();
     session.cancelTimeout();
     session.cancelTimeout = clock.after(timeoutMs, () => end(session));
+    return session;
   };
   return {
     create: (userMetadata) => {
@@ -91,10 +101,15 @@ export function createSessions({ clock, timeoutMs, onEnd }: SessionsOptions): Se
     },
     find,
     heard,
+    removeRun: (sessionId, runId) => sessions.get(sessionId)?.runs.delete(runId),
     finish: (id) => end(find(id)),
     finishSilent: () => {
-      for (const session of sessions.values())
-        if (clock.now() - session.heardAt > missedBeatsMs) end(session);
+      const [longest] = [...sessions.values()]
+        .filter(({ runs }) => runs.size > 0)
+        .toSorted((a, b) => a.heardAt - b.heardAt);
+      if (!longest || clock.now() - longest.heardAt <= missedBeatsMs) return false;
+      end(longest);
+      return true;
     },
     close: () => {
       for (const session of sessions.values()) end(session);
