@@ -13,6 +13,7 @@ which returns (observation, reward, done), (observation, reward, done, info), or
 Of `info`, `refused`, `truncated` and `instructions` are read. `close()` is optional.
 """
 
+import hashlib
 import importlib
 import json
 import os
@@ -117,8 +118,9 @@ class TextWorld:
 
         if name not in CHALLENGES:
             return name
-        key = "{}-{}-{}.z8".format(name, seed, "-".join(map(str, self.config.values())))
-        games, file = tempfile.gettempdir(), "trinity-" + key
+        of = json.dumps([self.textworld.__version__, name, seed, self.config], sort_keys=True)
+        key = hashlib.sha256(of.encode()).hexdigest()[:32]
+        games, file = tempfile.gettempdir(), "trinity-{}-{}.z8".format(name, key)
         if not os.path.exists(os.path.join(games, file)):
             # Other processes see the game only when it is complete; its file comes after those beside it.
             with tempfile.TemporaryDirectory(dir=games) as folder:
@@ -148,9 +150,12 @@ class TextWorld:
 
 
 class ScienceWorld:
-    """A task by name, such as find-living-thing; its variation is that of the task or of the seed."""
+    """A task by name, such as find-living-thing; its variation is that of the task or of the seed.
 
-    idle = []
+    If the task is of a split, train or eval, the seed selects one of the variations for training or for testing.
+    """
+
+    idle, known = [], {}
 
     def __init__(self, name, simplifications="easy", steps=100, solution=False):
         self.name, self.simplifications, self.steps, self.solution = name, simplifications, steps, solution
@@ -164,7 +169,7 @@ class ScienceWorld:
 
             self.env = self.idle.pop() if self.idle else ScienceWorldEnv("", envStepLimit=self.steps)
         name = task.get("name", self.name)
-        variation = task.get("variation", seed % self.env.get_max_variations(name))
+        variation = task.get("variation", self.drawn(name, task.get("split"), seed))
         self.env.load(name, variation, self.simplifications, generateGoldPath=self.solution)
         observation, _ = self.env.reset()
         self.score = 0
@@ -172,6 +177,17 @@ class ScienceWorld:
         description = self.env.get_task_description()
         self.works = True
         return description + "\n" + observation, info
+
+    def drawn(self, name, split, seed):
+        if split not in ("train", "eval"):
+            return seed % self.env.get_max_variations(name)
+        if (name, split) not in self.known:
+            # The lists are those of the task that is loaded.
+            self.env.load(name, 0, self.simplifications)
+            self.known[name, "train"] = self.env.get_variations_train()
+            self.known[name, "eval"] = self.env.get_variations_test()
+        variations = self.known[name, split]
+        return variations[seed % len(variations)]
 
     def step(self, action):
         self.works = False

@@ -26,7 +26,10 @@ export const python = defineEnvironment<PythonArgs>({
   }),
   open: (args, { signal }) =>
     openBridged(args, { command: args.python, args: ['-u', script()] }, signal),
-  tasks: (range) => rowsOfSplit(range, (seed) => ({ seed }), JSON.stringify),
+  tasks: (range) => {
+    const rows = rowsOfSplit(range, (seed) => ({ seed }), JSON.stringify);
+    return rows.map((row) => ({ ...row, split: range.split }));
+  },
 });
 
 /**
