@@ -6,8 +6,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { nativeEnvironment } from '../../native/native-environment.js';
-import { defineEnvironment, type EnvironmentOptions } from '../../seam/define.js';
+import { rowsOfSplit } from '../../native/splits.js';
+import {
+  defineEnvironment,
+  type EnvironmentDefinition,
+  type EnvironmentOptions,
+} from '../../seam/define.js';
 import type { Environment, Episode } from '../../seam/types.js';
+import { script } from '../openenv/corridor.fixture.js';
 import { serveEnvironment } from './serve.js';
 
 const tasks: EnvironmentOptions<object>['tasks'] = ({ count }) => Array(count).fill({});
@@ -82,6 +88,45 @@ it('answers a reward that is no number with an error', async () => {
       step: () => ({ observation: '', reward: NaN, done: true }),
     })),
   );
+  expect(await repliesOf(definition)).toMatchObject([
+    { type: 'observation' },
+    { type: 'error', data: { message: expect.stringMatching(/returned NaN as reward/) as string } },
+  ]);
+});
+
+it('answers the end of an episode without a verdict with an error', async () => {
+  expect(await repliesOf(script([]))).toMatchObject([
+    { type: 'observation' },
+    { type: 'error', data: { message: expect.stringMatching(/without a reward/) as string } },
+  ]);
+});
+
+it('offers as many tasks as there are, or fails if it is told to offer more', async () => {
+  const definition: EnvironmentDefinition = {
+    ...define(() => logging([])),
+    tasks: (range) =>
+      rowsOfSplit(
+        range,
+        (seed) => ({ puzzle: seed % 500 }),
+        ({ puzzle }) => String(puzzle),
+      ),
+  };
+  const server = await serveEnvironment({ definition });
+  onTestFinished(() => server.close());
+  const sizes = ['train', 'eval'].map(async (split) => {
+    const body = JSON.stringify({ split });
+    const response = await fetch(`${server.url}/world/num_tasks`, { method: 'POST', body });
+    return ((await response.json()) as { readonly num_tasks: number }).num_tasks;
+  });
+  const [train = 0, evaluation = 0] = await Promise.all(sizes);
+  expect(train + evaluation).toBe(500);
+  await expect(serveEnvironment({ definition, tasks: 501 })).rejects.toThrow(
+    /world was told to offer 501 tasks \(--tasks\): There are only \d+ different tasks/,
+  );
+});
+
+/** Returns the server's replies to a reset and a step. */
+async function repliesOf(definition: EnvironmentDefinition): Promise<readonly unknown[]> {
   const server = await serveEnvironment({ definition });
   onTestFinished(() => server.close());
   const socket = new WebSocket(`${server.url.replace('http', 'ws')}/ws`);
@@ -92,8 +137,5 @@ it('answers a reward that is no number with an error', async () => {
     const [data] = (await once(socket, 'message')) as [Buffer];
     replies.push(JSON.parse(data.toString()));
   }
-  expect(replies).toMatchObject([
-    { type: 'observation' },
-    { type: 'error', data: { message: expect.stringMatching(/returned NaN as reward/) as string } },
-  ]);
-});
+  return replies;
+}

@@ -48,7 +48,10 @@ export interface EnvironmentServerOptions {
    * @default 256
    */
   readonly maxConcurrentEnvs?: number;
-  /** Number of tasks in each split, for environments that generate tasks. @default 1000 */
+  /**
+   * Number of tasks in each split, for environments that generate tasks.
+   * @default 1000, or as many as there are
+   */
   readonly tasks?: number;
   /** Seed for task generation. @default 0 */
   readonly seed?: number;
@@ -97,7 +100,7 @@ export async function serveEnvironment(
   options: EnvironmentServerOptions,
 ): Promise<EnvironmentServer> {
   const { definition, args = {}, host = '127.0.0.1', port, apiKey, limits } = options;
-  const { logger = silentLogger, tasks: count = 1000, seed = 0, timeoutMs = 60_000 } = options;
+  const { logger = silentLogger, tasks: count, seed = 0, timeoutMs = 60_000 } = options;
   if (!loopback.has(host) && apiKey === undefined) throw needsKey(host);
   const isAllowed = apiKey === undefined ? () => true : keyCheck(apiKey);
   const stop = new AbortController();

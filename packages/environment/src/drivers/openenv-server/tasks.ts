@@ -1,5 +1,5 @@
 /** Tasks that a server offers, by split and index. */
-import { type RawTask, type SplitName, TaskError } from '@trinity-rft/core';
+import { type RawTask, type SplitName, TaskError, TrinityError } from '@trinity-rft/core';
 import type { EnvironmentDefinition } from '../../seam/define.js';
 
 export interface Tasks {
@@ -21,8 +21,8 @@ export interface Tasks {
 export interface TasksOptions {
   readonly definition: EnvironmentDefinition;
   readonly args: Readonly<Record<string, unknown>>;
-  /** Number of tasks in each split. */
-  readonly count: number;
+  /** Number of tasks in each split. @default 1000, or as many as there are */
+  readonly count?: number;
   readonly seed: number;
 }
 
@@ -31,9 +31,19 @@ export function createTasks({ definition, args, count, seed }: TasksOptions): Ta
   let next = 0;
   const splits: readonly SplitName[] = definition.tasks === undefined ? [] : ['train', 'eval'];
 
+  function drawn(split: SplitName, most = count ?? 1000): readonly RawTask[] | undefined {
+    try {
+      return definition.tasks?.({ split, count: most, seed }, args);
+    } catch (error) {
+      if (!TrinityError.is(error) || error.code !== 'TASKS_TOO_FEW') throw error;
+      const found = Number(error.details['found']);
+      if (count === undefined && found < most) return found > 0 ? drawn(split, found) : [];
+      throw count === undefined ? error : tooFew(definition.name, count, error);
+    }
+  }
   function rowsOf(name: string): readonly RawTask[] {
     const split = splits.find((known) => known === name);
-    const made = rows.get(name) ?? (split && definition.tasks?.({ split, count, seed }, args));
+    const made = rows.get(name) ?? (split && drawn(split));
     if (made === undefined) throw new TaskError(noSplit(definition.name, name, splits));
     rows.set(name, made);
     return made;
@@ -53,6 +63,12 @@ export function createTasks({ definition, args, count, seed }: TasksOptions): Ta
     place: (split, from) => (from ?? next++) % Math.max(1, rowsOf(split).length),
   };
 }
+
+const tooFew = (environment: string, count: number, cause: TrinityError) =>
+  new TaskError(
+    `The server of ${environment} was told to offer ${count} tasks (--tasks): ${cause.message} Without it, the server offers as many as there are.`,
+    { code: cause.code, cause },
+  );
 
 function noSplit(environment: string, name: string, splits: readonly string[]): string {
   return splits.length === 0
