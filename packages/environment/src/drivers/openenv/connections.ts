@@ -5,9 +5,9 @@
 import { systemClock } from '@trinity-rft/core';
 import type { EpisodeStart, Untimed } from '../../seam/types.js';
 import { createSlots } from '../shared/slots.js';
-import { untimedOf } from '../../waiting/deadline-clock.js';
+import { createDeadlineClock, untimedOf } from '../../waiting/deadline-clock.js';
 import { broken, type Patience, within } from '../../waiting/within.js';
-import { type Address, type Connection, connect } from './connection.js';
+import { type Address, type Connection, connect, unreachable } from './connection.js';
 import type { Answer } from './messages.js';
 
 export interface Begun {
@@ -47,6 +47,10 @@ export interface ConnectionsOptions {
 interface Wait {
   readonly untimed: Untimed;
   readonly patience: Patience;
+  /** Function for the wait for a response, which has a time limit of its own. */
+  readonly answered: Untimed;
+  /** Called when the server refuses an episode, because it is at capacity. */
+  readonly onRefused: () => void;
 }
 
 /** Pause between two attempts to connect to a server at capacity, in ms. */
@@ -77,10 +81,14 @@ export function createConnections(options: ConnectionsOptions): Connections {
   /**
    * Tries to send the first message of an episode. Returns undefined if the server is at capacity.
    */
-  async function attempt(message: { readonly type: string }, { untimed, patience }: Wait) {
+  async function attempt(message: { readonly type: string }, wait: Wait) {
+    const { untimed, patience, answered } = wait;
     const connection = await untimed(() => some(patience));
+    const { signal } = patience;
     try {
-      const answer = await connection.ask(message, { ...patience, ms: timeoutMs, phase: 'start' });
+      const answer = await answered(() =>
+        connection.ask(message, { signal, ms: timeoutMs, phase: 'start' }),
+      );
       if (answer.type !== 'error' || answer.data.code !== 'CAPACITY_REACHED')
         return { connection, answer };
     } catch (error) {
@@ -95,6 +103,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
     for (;;) {
       const begun = await attempt(message, wait);
       if (begun !== undefined) return begun;
+      wait.onRefused();
       await wait.untimed(() => systemClock.sleep(retryMs, wait.patience.signal));
     }
   }
@@ -104,11 +113,15 @@ export function createConnections(options: ConnectionsOptions): Connections {
       const patience = { ms: startMs, signal };
       const untimed = untimedOf(start);
       const release = await slots.take(start, patience, () => busy(url, limit, startMs));
+      const { clock, untimed: answered } = createDeadlineClock(systemClock);
+      let isFull = false;
+      const onRefused = (): void => void (isFull = true);
       try {
         const begun = await within(
-          patience,
-          () => full(url, startMs),
-          (ended) => placed(message, { untimed, patience: { ms: startMs, signal: ended } }),
+          { ...patience, clock },
+          () => (isFull ? full(url, startMs) : unreachable(url)),
+          (signal) =>
+            placed(message, { untimed, answered, onRefused, patience: { ms: startMs, signal } }),
         );
         const end = (isInStep: boolean): void => {
           if (isInStep && begun.connection.isUsable()) idle.push(begun.connection);

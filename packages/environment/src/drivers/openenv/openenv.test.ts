@@ -5,11 +5,12 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { EnvironmentDefinition } from '../../seam/define.js';
 import type { Action, Environment, Episode } from '../../seam/types.js';
 import { beginEpisode } from '../../play/guarded-episode.js';
 import { playEpisode } from '../../play/play-episode.js';
+import { nativeEnvironment } from '../../native/native-environment.js';
 import { checkEnvironment } from '../../contract/check-environment.js';
 import { serveEnvironment } from '../openenv-server/serve.js';
 import { box, corridor, graded, quiz, script } from './corridor.fixture.js';
@@ -152,6 +153,46 @@ describe('against our own server', () => {
     const rows = [0, 1, 2].map((index) => ({ split: 'train', index }));
     const results = await checkEnvironment(openenv, { args, rows });
     expect(results.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
+  });
+
+  it('plays generated tasks of an evaluation in the split that the server lists for it', async () => {
+    const url = await served({
+      ...corridor,
+      open: () =>
+        nativeEnvironment(({ row }) => ({
+          observation: String(row['split']),
+          step: () => ({ observation: '', reward: 1, done: true }),
+        })),
+    });
+    const environment = await client(url);
+    for (const split of ['train', 'eval'] as const)
+      for (const row of openenv.tasks?.({ split, count: 5, seed: 1 }, { url }) ?? [])
+        expect((await begin(environment, row)).observation).toBe(split);
+  });
+
+  it('does not count the wait for the answer to a reset as a wait for a place', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const [asked, ready] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const slow: EnvironmentDefinition = {
+      ...corridor,
+      tasks: undefined,
+      open: async (args, opened) => {
+        const environment = await corridor.open(args, opened);
+        const reset: Environment['reset'] = async (start, within) => {
+          asked.resolve();
+          await ready.promise;
+          return environment.reset(start, within);
+        };
+        return { ...environment, reset };
+      },
+    };
+    const environment = await client(await served(slow), { start_timeout: 20, timeout: 50 });
+    const episode = begin(environment, { reset: { task: { length: 2 } } });
+    await asked.promise;
+    await vi.advanceTimersByTimeAsync(30_000);
+    ready.resolve();
+    expect((await episode).observation).toBe('2 steps to the goal');
   });
 
   it('opens many episodes at once, and waits where the server has no more places', async () => {
@@ -298,7 +339,7 @@ describe('against our own server', () => {
 
 /** A server that answers reset, step and state with the given texts; undefined for no answer. */
 async function scripted(
-  answers: Readonly<Record<string, (socket: WebSocket) => string | undefined>>,
+  answers: Readonly<Record<string, (socket: WebSocket, data: unknown) => string | undefined>>,
   field = 'message',
 ): Promise<string> {
   const server = createServer((_, response) =>
@@ -307,8 +348,11 @@ async function scripted(
   const sockets = new WebSocketServer({ server });
   sockets.on('connection', (socket) => {
     socket.on('message', (data: Buffer) => {
-      const { type } = JSON.parse(data.toString()) as { readonly type: string };
-      const answer = answers[type]?.(socket);
+      const { type, data: sent } = JSON.parse(data.toString()) as {
+        readonly type: string;
+        readonly data?: unknown;
+      };
+      const answer = answers[type]?.(socket, sent);
       if (answer !== undefined) socket.send(answer);
     });
   });
@@ -376,6 +420,14 @@ describe('against a broken server', () => {
     await expect(begin(noList)).rejects.toThrow(
       /"step" .*environment_args\.timeout and workflow_args\.environment_start_timeout/,
     );
+  });
+
+  it('sends no split to a server that lists none', async () => {
+    const resets: unknown[] = [];
+    const reset = (_: WebSocket, data: unknown): string => (resets.push(data), first());
+    const environment = await client(await scripted({ reset, state }));
+    await begin(environment, { reset: { seed: 7 }, generated: 'eval' });
+    expect(resets).toEqual([{ seed: 7 }]);
   });
 
   it('tells the policy which value was not valid', async () => {

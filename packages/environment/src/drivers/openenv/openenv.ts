@@ -15,6 +15,7 @@ import { type Begun, createConnections } from './connections.js';
 import { openenvEpisode, serverError } from './episode.js';
 import { type ObservationData, toolSchema } from './messages.js';
 import { renderObservation, toolDefinition } from './rendering.js';
+import { readSplits, type Splits } from './splits.js';
 
 /**
  * Environment that plays any environment of an OpenEnv server over WebSocket, with text actions or
@@ -26,13 +27,17 @@ export const openenv = defineEnvironment<OpenenvArgs>({
   args: openenvArgs,
   open: async (args, { signal }) => {
     knowSecretHeaders({ ...args.headers, ...bearer(args.api_key) });
-    const form = await readActionForm(args, { ms: args.start_timeout * 1000, signal });
-    return openenvEnvironment(args, form);
+    const patience = { ms: args.start_timeout * 1000, signal };
+    const form = await readActionForm(args, patience);
+    return openenvEnvironment(args, form, await readSplits(args, patience));
   },
-  tasks: (range) => rowsOfSplit(range, (seed) => ({ reset: { seed } }), JSON.stringify),
+  tasks: (range) => {
+    const rows = rowsOfSplit(range, (seed) => ({ reset: { seed } }), JSON.stringify);
+    return rows.map((row) => ({ ...row, generated: range.split }));
+  },
 });
 
-function openenvEnvironment(args: OpenenvArgs, form: ActionForm): Environment {
+function openenvEnvironment(args: OpenenvArgs, form: ActionForm, splits: Splits): Environment {
   const connections = createConnections({
     address: { url: socketUrl(args.url), headers: { ...args.headers, ...bearer(args.api_key) } },
     limit: args.max_connections,
@@ -54,7 +59,7 @@ function openenvEnvironment(args: OpenenvArgs, form: ActionForm): Environment {
 
   return {
     reset: async (start, signal) => {
-      const data = resetData(start, args);
+      const data = resetData(start, args, splits);
       const begun = await connections.begin({ type: 'reset', data }, start, signal);
       try {
         return await begin(start, begun, signal);
@@ -74,6 +79,8 @@ const rowSchema = z.object({
   reset: z.record(z.string(), z.unknown()).default({}),
   split: z.string().optional(),
   index: z.int().min(0).optional(),
+  /** Split for which the row was generated. */
+  generated: z.enum(['train', 'eval']).optional(),
 });
 
 /**
@@ -90,8 +97,12 @@ function readRow(row: RawTask): z.infer<typeof rowSchema> {
 }
 
 /** Returns the data of a reset request. It is the same for all rollouts of a task. */
-function resetData({ row, seed }: EpisodeStart, args: OpenenvArgs): Record<string, unknown> {
-  const { reset, split, index } = readRow(row);
+function resetData(
+  { row, seed }: EpisodeStart,
+  args: OpenenvArgs,
+  splits: Splits,
+): Record<string, unknown> {
+  const { reset, generated, split = generated && splits[generated], index } = readRow(row);
   return { seed, split, index, ...args.reset, ...reset };
 }
 
