@@ -103,7 +103,7 @@ it('pays nothing for the right call beside calls of tools that do not exist', as
   const right = definition.solver?.({ row, seed: 0 }, {})('');
   if (right?.type !== 'tool') throw new RangeError('The solver calls no tool.');
   const invented = { name: 'remove_all', arguments: {} };
-  const rewardOf = async (toolCalls: NonNullable<ScriptedAnswer & object>['toolCalls']) => {
+  const rewardOf = async (...toolCalls: { name: string; arguments: unknown }[]) => {
     const experiences = await tryWorkflow(environmentWorkflow(environments), {
       model: scriptedModel({ answers: [{ toolCalls }] }),
       rawTask: row,
@@ -111,9 +111,9 @@ it('pays nothing for the right call beside calls of tools that do not exist', as
     });
     return rewards(experiences as readonly Experience[])[0];
   };
-  expect(await rewardOf([right])).toBe(1);
-  expect(await rewardOf([invented, right])).toBe(0);
-  expect(await rewardOf([right, invented])).toBe(0);
+  expect(await rewardOf(right)).toBe(1);
+  expect(await rewardOf(invented, right)).toBe(0);
+  expect(await rewardOf(right, invented)).toBe(0);
   await environments.close();
 });
 

@@ -158,7 +158,7 @@ describe('against our own server', () => {
   it('plays generated tasks of an evaluation in the split that the server lists for it', async () => {
     const url = await served({
       ...corridor,
-      open: () =>
+      open: async () =>
         nativeEnvironment(({ row }) => ({
           observation: String(row['split']),
           step: () => ({ observation: '', reward: 1, done: true }),
