@@ -98,11 +98,11 @@ const answerIsRight = ({ expected_answer: expected }: Row, { answer }: McpEnd): 
   expected === undefined || answer?.trim() === expected.trim();
 
 async function filesAreRight({ expected_files: expected }: Row, end: McpEnd): Promise<boolean> {
-  const { shown } = folderNames(end.folder);
+  const names = folderNames(end.folder);
   for (const [name, text] of Object.entries(expected)) {
     const found = await textOf(inside(end, name));
     // The policy and the row name the folder /workspace; the server writes its real path.
-    if ((found === null ? null : shown(found)) !== text) return false;
+    if ((found === null ? null : names.shown(found)) !== text) return false;
   }
   return true;
 }
