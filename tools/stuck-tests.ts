@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { Reporter, TestModule } from 'vitest/node';
 
 /**
@@ -41,6 +42,29 @@ export default class StuckTests implements Reporter {
     const minutes = this.#afterMs / 60_000;
     console.error(`\nNo test has ended for ${minutes} minutes. These files do not end:`);
     for (const file of this.#files) console.error(`  ${file}`);
+    printProcesses();
     process.exit(1);
+  }
+}
+
+/** Prints whether each test process computes or sleeps, and its child processes. Linux only. */
+function printProcesses(): void {
+  for (const pid of childrenOf(process.pid)) {
+    if (!commandOf(pid).includes('vitest')) continue;
+    const [, state] = /\) (\w)/.exec(readProcess(pid, 'stat')) ?? [];
+    const children = childrenOf(pid).map((child) => `\n    ${child}: ${commandOf(child)}`);
+    console.error(`  process ${pid} is in state ${state}${children.join('')}`);
+  }
+}
+
+const childrenOf = (pid: string | number): readonly string[] =>
+  readProcess(pid, `task/${pid}/children`).split(' ').filter(Boolean);
+const commandOf = (pid: string): string => readProcess(pid, 'cmdline').replaceAll('\0', ' ');
+
+function readProcess(pid: string | number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    return '';
   }
 }

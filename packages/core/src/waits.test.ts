@@ -1,10 +1,11 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { silentLogger, systemClock } from './runtime.js';
 import { waitingFor, type WaitCause } from './waits.js';
 
 /** The lines about a wait of `ms`. */
 async function linesOf(ms: number, cause?: WaitCause): Promise<readonly string[]> {
   vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
   const lines: string[] = [];
   const logger = {
     ...silentLogger,
@@ -21,7 +22,6 @@ async function linesOf(ms: number, cause?: WaitCause): Promise<readonly string[]
   resolve();
   await waited;
   expect(vi.getTimerCount()).toBe(0);
-  vi.useRealTimers();
   return lines;
 }
 

@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { exitingOnInterrupt, interruptible } from './interrupt.js';
 
 const terminal = { write: () => undefined } as unknown as Parameters<typeof interruptible>[0];
@@ -14,6 +14,7 @@ it('leaves the channel to the parent process as it was', async () => {
 
 it('interrupts work whose parent process has ended before it began', async () => {
   const before = process.connected;
+  onTestFinished(() => void Object.assign(process, { connected: before }));
   for (const [connected, isAborted] of [
     [false, true],
     [true, false],
@@ -23,7 +24,6 @@ it('interrupts work whose parent process has ended before it began', async () =>
     const work = ({ aborted }: AbortSignal): Promise<boolean> => Promise.resolve(aborted);
     expect(await interruptible(terminal, work)).toBe(isAborted);
   }
-  Object.assign(process, { connected: before });
 });
 
 it('ends the process, so that it removes partial results', async () => {

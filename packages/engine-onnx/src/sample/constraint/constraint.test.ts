@@ -36,19 +36,26 @@ function alternative(rule: number): fc.Arbitrary<readonly GrammarSymbol[]> {
   return fc.oneof(afterByte, fc.array(later, { maxLength: 2 }));
 }
 
-/** Every place where a text of the rule that begins at `from` can end. */
+/**
+ * Every place where a text of the rule that begins at `from` can end. Without the `known` places, an
+ * ambiguous grammar would take hours.
+ */
 function readings(
   rules: TextGrammar['rules'],
   rule: number,
   text: string,
   from: number,
+  known = new Map<string, Set<number>>(),
 ): Set<number> {
-  const found = new Set<number>();
+  const key = `${rule} ${from}`;
+  const found = known.get(key) ?? new Set<number>();
+  if (known.has(key)) return found;
+  known.set(key, found);
   for (const symbols of rules[rule]!) {
     let places = new Set([from]);
     for (const symbol of symbols) {
       const next = [...places].flatMap((at) => {
-        if (typeof symbol === 'number') return [...readings(rules, symbol, text, at)];
+        if (typeof symbol === 'number') return [...readings(rules, symbol, text, at, known)];
         const value = text.charCodeAt(at);
         return value >= symbol[0]! && value <= symbol[1]! ? [at + 1] : [];
       });
