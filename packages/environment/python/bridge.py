@@ -152,7 +152,7 @@ class TextWorld:
 class ScienceWorld:
     """A task by name, such as find-living-thing; its variation is that of the task or of the seed.
 
-    If the task is of a split, train or eval, the seed selects one of the variations for training or for testing.
+    The seed selects a variation that is not for testing, or one for testing if the task was generated for an evaluation.
     """
 
     idle, known = [], {}
@@ -169,7 +169,9 @@ class ScienceWorld:
 
             self.env = self.idle.pop() if self.idle else ScienceWorldEnv("", envStepLimit=self.steps)
         name = task.get("name", self.name)
-        variation = task.get("variation", self.drawn(name, task.get("split"), seed))
+        variation = task.get("variation")
+        if variation is None:
+            variation = self.drawn(name, task.get("generated_for") == "eval", seed)
         self.env.load(name, variation, self.simplifications, generateGoldPath=self.solution)
         observation, _ = self.env.reset()
         self.score = 0
@@ -178,16 +180,16 @@ class ScienceWorld:
         self.works = True
         return description + "\n" + observation, info
 
-    def drawn(self, name, split, seed):
-        if split not in ("train", "eval"):
-            return seed % self.env.get_max_variations(name)
-        if (name, split) not in self.known:
+    def drawn(self, name, is_for_eval, seed):
+        if name not in self.known:
             # The lists are those of the task that is loaded.
             self.env.load(name, 0, self.simplifications)
-            self.known[name, "train"] = self.env.get_variations_train()
-            self.known[name, "eval"] = self.env.get_variations_test()
-        variations = self.known[name, split]
-        return variations[seed % len(variations)]
+            self.known[name] = self.env.get_variations_train(), self.env.get_variations_test()
+        train, test = self.known[name]
+        if is_for_eval:
+            return test[seed % len(test)]
+        variation = seed % self.env.get_max_variations(name)
+        return train[seed % len(train)] if variation in test else variation
 
     def step(self, action):
         self.works = False

@@ -173,7 +173,7 @@ describe.skipIf(!hasPython)('a world in Python', () => {
     ]);
   });
 
-  it('of ScienceWorld plays variations for testing in evaluations, and others in training', async () => {
+  it('of ScienceWorld plays variations for testing in evaluations, and all others in training', async () => {
     const environment = await openStub('scienceworld', 'any');
     const variations = async (split: 'train' | 'eval'): Promise<ReadonlySet<string>> => {
       const found = new Set<string>();
@@ -185,8 +185,21 @@ describe.skipIf(!hasPython)('a world in Python', () => {
       }
       return found;
     };
-    expect(await variations('train')).toEqual(new Set(['Do 0.', 'Do 1.']));
+    expect(await variations('train')).toEqual(new Set(['Do 0.', 'Do 1.', 'Do 2.']));
     expect(await variations('eval')).toEqual(new Set(['Do 3.']));
+    const chosen = { variation: 3, seed: 1, split: 'train' };
+    const { observation } = await environment.reset({ row: chosen, seed: 1 }, signal);
+    expect(observation).toMatch('Do 3.');
+  });
+
+  it.each([
+    ['gymnasium', 'train', ['seed']],
+    ['gymnasium', 'eval', ['seed']],
+    ['scienceworld', 'train', ['seed']],
+    ['scienceworld', 'eval', ['seed', 'generated_for']],
+  ] as const)('of kind %s has rows for split %s with the columns %s', (kind, split, columns) => {
+    const [row = {}] = python.tasks?.({ split, count: 1, seed: 1 }, { kind }) ?? [];
+    expect(Object.keys(row)).toEqual(columns);
   });
 
   /** Returns the folder in which TextWorld stores its games during the test. */

@@ -53,39 +53,32 @@ const unclear = ({ url, action_field: field }: OpenenvArgs, names: readonly stri
 
 async function fetchSchema(
   address: string,
-  args: OpenenvArgs,
+  { api_key: key, headers }: OpenenvArgs,
   patience: Patience,
 ): Promise<z.infer<typeof schemaAnswer>> {
-  return within(
-    patience,
-    () => unanswered(address, patience),
-    async (signal) => {
-      const { ok, status, body } = await get(address, args, signal);
-      if (!ok) throw refused(address, status, body);
-      const read = schemaAnswer.safeParse(tryJson(body));
-      if (read.success) return read.data;
-      throw broken(
-        'ENVIRONMENT_ANSWER',
-        `GET ${address} gave no schema of actions: ${shorten(body)}. Is it an OpenEnv server?`,
-      );
-    },
-  );
+  const late = () =>
+    broken('ENVIRONMENT_DEADLINE', `GET ${address} was not answered in ${patience.ms / 1000} s.`);
+  return within(patience, late, async (signal) => {
+    const { ok, status, body } = await get(address, { ...headers, ...bearer(key) }, signal);
+    if (!ok) throw refused(address, status, body);
+    const read = schemaAnswer.safeParse(tryJson(body));
+    if (read.success) return read.data;
+    throw broken(
+      'ENVIRONMENT_ANSWER',
+      `GET ${address} gave no schema of actions: ${shorten(body)}. Is it an OpenEnv server?`,
+    );
+  });
 }
 
 export const bearer = (key: string | undefined): Readonly<Record<string, string>> =>
   key === undefined ? {} : { authorization: `Bearer ${key}` };
 
-/**
- * Sends a GET request, and returns the response with its text.
- * @throws EnvironmentError if no server answers
- */
-export async function get(
-  url: string,
-  { headers, api_key: key }: Pick<OpenenvArgs, 'headers' | 'api_key'>,
-  signal: AbortSignal,
-) {
+export const httpUrl = ({ url }: OpenenvArgs): string =>
+  url.replace(/^ws/, 'http').replace(/\/+$/, '');
+
+async function get(url: string, headers: Record<string, string>, signal: AbortSignal) {
   try {
-    const response = await fetch(url, { headers: { ...headers, ...bearer(key) }, signal });
+    const response = await fetch(url, { headers, signal });
     return { ok: response.ok, status: response.status, body: await response.text() };
   } catch (cause) {
     if (signal.aborted) throw signal.reason;
@@ -96,12 +89,6 @@ export async function get(
     );
   }
 }
-
-export const httpUrl = ({ url }: OpenenvArgs): string =>
-  url.replace(/^ws/, 'http').replace(/\/+$/, '');
-
-export const unanswered = (address: string, { ms }: Patience) =>
-  broken('ENVIRONMENT_DEADLINE', `GET ${address} was not answered in ${ms / 1000} s.`);
 
 const refused = (address: string, status: number, body: string) =>
   broken(

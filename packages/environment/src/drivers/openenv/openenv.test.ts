@@ -3,7 +3,7 @@ import { type RolloutModel, silentLogger, systemClock, EnvironmentError } from '
 import { redactText } from '@trinity-rft/core/support';
 import { WebSocket, WebSocketServer } from 'ws';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { EnvironmentDefinition } from '../../seam/define.js';
@@ -341,10 +341,12 @@ describe('against our own server', () => {
 async function scripted(
   answers: Readonly<Record<string, (socket: WebSocket, data: unknown) => string | undefined>>,
   field = 'message',
+  lists?: RequestListener,
 ): Promise<string> {
-  const server = createServer((_, response) =>
-    response.end(JSON.stringify({ action: { properties: { [field]: { type: 'string' } } } })),
-  );
+  const server = createServer((request, response) => {
+    if (request.url !== '/schema' && lists !== undefined) return lists(request, response);
+    response.end(JSON.stringify({ action: { properties: { [field]: { type: 'string' } } } }));
+  });
   const sockets = new WebSocketServer({ server });
   sockets.on('connection', (socket) => {
     socket.on('message', (data: Buffer) => {
@@ -368,6 +370,94 @@ const seen = (observation: object, reward: number | null, done: boolean): string
   JSON.stringify({ type: 'observation', data: { observation, reward, done } });
 const first = (): string => seen({ prompt: 'Guess.' }, null, false);
 const state = (): string => '{"type":"state","data":{"step_count":1}}';
+
+describe('generated rows', () => {
+  const rowOf = (split: 'train' | 'eval') =>
+    openenv.tasks?.({ split, count: 1, seed: 1 }, { url: 'http://x' })[0] as {
+      readonly reset: { readonly seed: number };
+    };
+  const lists: Readonly<Record<string, unknown>> = {
+    'GET /list_environments': ['sums'],
+    'GET /sums/splits': ['train', 'test'].map((name) => ({ name, type: name })),
+    'POST /sums/num_tasks': { num_tasks: 7 },
+  };
+  /** Starts a server whose resets and lists are recorded. */
+  async function listing(answer: RequestListener) {
+    const [resets, asked]: [unknown[], string[]] = [[], []];
+    const reset = (_: WebSocket, data: unknown): string => (resets.push(data), first());
+    const url = await scripted({ reset, state }, 'message', (request, response) => {
+      asked.push(`${request.method} ${request.url}`);
+      answer(request, response);
+    });
+    return { url, resets, asked };
+  }
+  const fromLists: RequestListener = ({ method, url }, response) =>
+    void response.end(JSON.stringify(lists[`${method} ${url}`]));
+
+  it('have a mark only for evaluations', () => {
+    expect(Object.keys(rowOf('train'))).toEqual(['reset']);
+    expect(rowOf('eval')).toMatchObject({ generated_for: 'eval' });
+  });
+
+  it('send split and index of an evaluation together, and ask for the lists once', async () => {
+    const { url, resets, asked } = await listing(fromLists);
+    const environment = await client(url);
+    const [train, evaluation] = [rowOf('train'), rowOf('eval')];
+    await begin(environment, train);
+    expect(asked).toEqual([]);
+    await Promise.all([begin(environment, evaluation), begin(environment, evaluation)]);
+    expect(asked).toEqual(Object.keys(lists));
+    const { seed } = evaluation.reset;
+    const listed = { seed, split: 'test', index: seed % 7 };
+    expect(resets).toEqual([train.reset, listed, listed]);
+  });
+
+  it.each<[string, RequestListener]>([
+    ['closes the connection', ({ socket }) => void socket.destroy()],
+    ['answers with a page', (_, response) => void response.end('<html>')],
+    [
+      'has no number of tasks',
+      (request, response) =>
+        request.method === 'POST'
+          ? void response.writeHead(501).end('{"detail":"not supported"}')
+          : fromLists(request, response),
+    ],
+  ])('send neither to a server that %s', async (_, answer) => {
+    const { url, resets } = await listing(answer);
+    await begin(await client(url), rowOf('eval'));
+    expect(resets).toEqual([rowOf('eval').reset]);
+  });
+
+  it('wait 30 s for the lists, unless the run ends', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const called = Promise.withResolvers<void>();
+    const { url, resets } = await listing(() => called.resolve());
+    const environment = await client(url);
+    const run = new AbortController();
+    const ended = environment.reset({ row: rowOf('eval'), seed: 1 }, run.signal);
+    const episode = begin(environment, rowOf('eval'));
+    await called.promise;
+    run.abort();
+    await expect(ended).rejects.toMatchObject({ reason: 'aborted' });
+    await vi.advanceTimersByTimeAsync(30_000);
+    await episode;
+    expect(resets).toEqual([rowOf('eval').reset]);
+  });
+
+  it('send neither where the user chose a split, or to which a data set gave a column', async () => {
+    const { url, resets, asked } = await listing(fromLists);
+    await begin(await client(url, { reset: { split: 'dev' } }), rowOf('eval'));
+    const environment = await client(url);
+    for (const column of [{ generated: true }, { generated: 'eval' }, { generated_for: null }])
+      await begin(environment, { ...column, reset: { seed: 7 } });
+    expect(resets).toEqual([
+      { ...rowOf('eval').reset, split: 'dev' },
+      ...[1, 2, 3].map(() => ({ seed: 7 })),
+    ]);
+    expect(asked).toEqual([]);
+  });
+});
 
 describe('against a broken server', () => {
   const cases: Readonly<Record<string, [string, (socket: WebSocket) => string | undefined]>> = {
@@ -420,14 +510,6 @@ describe('against a broken server', () => {
     await expect(begin(noList)).rejects.toThrow(
       /"step" .*environment_args\.timeout and workflow_args\.environment_start_timeout/,
     );
-  });
-
-  it('sends no split to a server that lists none', async () => {
-    const resets: unknown[] = [];
-    const reset = (_: WebSocket, data: unknown): string => (resets.push(data), first());
-    const environment = await client(await scripted({ reset, state }));
-    await begin(environment, { reset: { seed: 7 }, generated: 'eval' });
-    expect(resets).toEqual([{ seed: 7 }]);
   });
 
   it('tells the policy which value was not valid', async () => {
