@@ -25,11 +25,9 @@ export function rowsOfSplit(
 ): readonly RawTask[] {
   const random = createRandom(deriveSeed(seed, 'tasks', split));
   const rows = new Map<string, RawTask>();
-  const most = 1000 + 200 * count;
   let repeats = 0;
-  for (let tries = 0; rows.size < count && tries < most; tries++) {
-    // So many draws in sequence without a new task mean that there are no more.
-    if (repeats++ > 1000 + 100 * rows.size) break;
+  // So many draws in sequence without a new task mean that there are no more.
+  while (rows.size < count && repeats++ <= 1000 + 100 * rows.size) {
     const row = draw(random.integer(2 ** 32));
     const key = keyOf(row);
     if (splitOf(key) !== split) continue;
