@@ -49,8 +49,8 @@ export interface EnvironmentServerOptions {
    */
   readonly maxConcurrentEnvs?: number;
   /**
-   * Number of tasks in each split, for environments that generate tasks.
-   * @default 1000, or as many as there are
+   * Maximum number of tasks in each split, for environments that generate tasks. A split has fewer
+   * if there are fewer different tasks. @default 1000
    */
   readonly tasks?: number;
   /** Seed for task generation. @default 0 */
@@ -100,13 +100,13 @@ export async function serveEnvironment(
   options: EnvironmentServerOptions,
 ): Promise<EnvironmentServer> {
   const { definition, args = {}, host = '127.0.0.1', port, apiKey, limits } = options;
-  const { logger = silentLogger, tasks: count, seed = 0, timeoutMs = 60_000 } = options;
+  const { logger = silentLogger, tasks: count = 1000, seed = 0, timeoutMs = 60_000 } = options;
   if (!loopback.has(host) && apiKey === undefined) throw needsKey(host);
   const isAllowed = apiKey === undefined ? () => true : keyCheck(apiKey);
   const stop = new AbortController();
   const { signal } = stop;
+  const tasks = createTasks({ definition, args, count, seed, logger });
   const environment = await definition.open(args, { logger, signal });
-  const tasks = createTasks({ definition, args, count, seed });
   const guard = {
     ...{ name: definition.name, timeoutMs, clock: systemClock, logger, signal },
     limitName: options.limitName ?? 'timeoutMs of the server',
