@@ -208,7 +208,7 @@ it.each([
   await expect(checkRow?.(taskOf(own), signal)).resolves.toBeUndefined();
 });
 
-it('does not check a row of an environment that starts slowly', async () => {
+it('warns that it does not check a row of an environment that starts slowly', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const slow = defineEnvironment({
@@ -223,9 +223,11 @@ it('does not check a row of an environment that starts slowly', async () => {
     rewardFnArgs: {},
     formatArgs: defaultFormatArgs,
   } as unknown as Task;
-  const checked = checkRow?.(task, new AbortController().signal);
+  const warn = vi.fn<(reason: string) => void>();
+  const checked = checkRow?.(task, new AbortController().signal, undefined, warn);
   const [outcome] = await Promise.allSettled([checked, vi.advanceTimersByTimeAsync(30_000)]);
   expect(outcome).toEqual({ status: 'fulfilled', value: undefined });
+  expect(warn.mock.calls).toEqual([['web_search did not start within 30 s.']]);
 });
 
 it('says which argument is wrong', () => {
