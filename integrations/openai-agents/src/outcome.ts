@@ -2,7 +2,6 @@
  * Recognizes agent errors that are caused by the model's output. Such rollouts are training data,
  * not failures.
  */
-import { MaxTurnsExceededError, ModelBehaviorError, ModelRefusalError } from '@openai/agents';
 import { agentOutcome, type AgentOutcome } from '@trinity-rft/workflow';
 
 /**
@@ -14,11 +13,15 @@ import { agentOutcome, type AgentOutcome } from '@trinity-rft/workflow';
  */
 export type ModelFault = 'max_turns' | 'model_behavior' | 'refusal';
 
-const faults: readonly (readonly [ModelFault, new (...args: never[]) => Error])[] = [
-  ['max_turns', MaxTurnsExceededError],
-  ['model_behavior', ModelBehaviorError],
-  ['refusal', ModelRefusalError],
-];
+/**
+ * Kinds of faults, keyed by the name of the error class. Classes are compared by name because
+ * several copies of the framework may be installed.
+ */
+const faults: Readonly<Record<string, ModelFault>> = {
+  MaxTurnsExceededError: 'max_turns',
+  ModelBehaviorError: 'model_behavior',
+  ModelRefusalError: 'refusal',
+};
 
 /**
  * Returns the result of an agent's run, or the fault of the model that ended the run. Rejects with
@@ -29,5 +32,9 @@ export const outcomeOf = <Result>(
   run: Promise<Result>,
 ): Promise<AgentOutcome<Result, ModelFault>> => agentOutcome(run, faultOf);
 
-const faultOf = (error: Error): ModelFault | undefined =>
-  faults.find(([, Class]) => error instanceof Class)?.[0];
+/** Returns the kind of fault that the class of an error, or one that it extends, means. */
+function faultOf(error: object): ModelFault | undefined {
+  const parent: unknown = Object.getPrototypeOf(error);
+  if (typeof parent !== 'object' || parent === null) return undefined;
+  return faults[parent.constructor.name] ?? faultOf(parent);
+}

@@ -100,6 +100,21 @@ it('makes data of a fault in a stream too', async () => {
   });
 });
 
+it('makes data of a fault that another copy of the SDK, or a subclass, reports', async () => {
+  class MaxTurnsExceededError extends Error {}
+  class TooLong extends MaxTurnsExceededError {}
+  for (const error of [new MaxTurnsExceededError(), new TooLong()])
+    expect(
+      await attempt(
+        workflowOf(() => Promise.reject(error)),
+        [],
+      ).result,
+    ).toMatchObject({
+      reward: -1,
+      info: { fault: 'max_turns' },
+    });
+});
+
 it('passes on errors that are no fault of the model', async () => {
   await expect(
     attempt(

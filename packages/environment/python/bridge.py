@@ -13,6 +13,7 @@ which returns (observation, reward, done), (observation, reward, done, info), or
 Of `info`, `refused`, `truncated` and `instructions` are read. `close()` is optional.
 """
 
+import hashlib
 import importlib
 import json
 import os
@@ -117,8 +118,9 @@ class TextWorld:
 
         if name not in CHALLENGES:
             return name
-        key = "{}-{}-{}.z8".format(name, seed, "-".join(map(str, self.config.values())))
-        games, file = tempfile.gettempdir(), "trinity-" + key
+        of = json.dumps([self.textworld.__version__, name, seed, self.config], sort_keys=True)
+        key = hashlib.sha256(of.encode()).hexdigest()[:32]
+        games, file = tempfile.gettempdir(), "trinity-{}-{}.z8".format(name, key)
         if not os.path.exists(os.path.join(games, file)):
             # Other processes see the game only when it is complete; its file comes after those beside it.
             with tempfile.TemporaryDirectory(dir=games) as folder:
@@ -148,9 +150,12 @@ class TextWorld:
 
 
 class ScienceWorld:
-    """A task by name, such as find-living-thing; its variation is that of the task or of the seed."""
+    """A task by name, such as find-living-thing; its variation is that of the task or of the seed.
 
-    idle = []
+    The seed selects a variation that is not for testing, or one for testing if the task was generated for an evaluation.
+    """
+
+    idle, known = [], {}
 
     def __init__(self, name, simplifications="easy", steps=100, solution=False):
         self.name, self.simplifications, self.steps, self.solution = name, simplifications, steps, solution
@@ -164,7 +169,9 @@ class ScienceWorld:
 
             self.env = self.idle.pop() if self.idle else ScienceWorldEnv("", envStepLimit=self.steps)
         name = task.get("name", self.name)
-        variation = task.get("variation", seed % self.env.get_max_variations(name))
+        variation = task.get("variation")
+        if variation is None:
+            variation = self.drawn(name, task.get("generated_for") == "eval", seed)
         self.env.load(name, variation, self.simplifications, generateGoldPath=self.solution)
         observation, _ = self.env.reset()
         self.score = 0
@@ -172,6 +179,17 @@ class ScienceWorld:
         description = self.env.get_task_description()
         self.works = True
         return description + "\n" + observation, info
+
+    def drawn(self, name, is_for_eval, seed):
+        if name not in self.known:
+            # The lists are those of the task that is loaded.
+            self.env.load(name, 0, self.simplifications)
+            self.known[name] = self.env.get_variations_train(), self.env.get_variations_test()
+        train, test = self.known[name]
+        if is_for_eval:
+            return test[seed % len(test)]
+        variation = seed % self.env.get_max_variations(name)
+        return train[seed % len(train)] if variation in test else variation
 
     def step(self, action):
         self.works = False

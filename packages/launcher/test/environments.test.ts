@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { json } from 'node:stream/consumers';
 import { planConfig, renderPlan } from '@trinity-rft/config';
-import { EnvironmentError } from '@trinity-rft/core';
+import { EnvironmentError, TaskError } from '@trinity-rft/core';
 import type { EngineFactory } from '@trinity-rft/core/engine';
 import {
   defineEnvironment,
@@ -14,6 +14,7 @@ import {
   type EnvironmentDefinition,
 } from '@trinity-rft/environment';
 import { fakeEngine } from '@trinity-rft/testing';
+import { defineWorkflow, type WorkflowDefinition } from '@trinity-rft/workflow';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { createModel } from '../src/create-model.js';
 import { checkFiles } from '../src/run/check-files.js';
@@ -151,6 +152,15 @@ it.each([
   ],
 ])('refuses %o before it starts', async (taskset, message) => {
   await expect(runWith(taskset)).rejects.toThrow(message);
+});
+
+it('names the tasks that it generates where they have changed since the run was started', async () => {
+  const workflow_args = { environment: 'dice' };
+  const tasks = ({ count }: { readonly count: number }) => Array(count).fill({ row: 'new' });
+  const changed = runWith({ workflow_args, task_count: 4 }, { environments: [{ ...dice, tasks }] });
+  await expect(changed).rejects.toThrow(
+    /taskset\.path: the tasks that it generates have changed since the run in/,
+  );
 });
 
 /** An environment that crashes at certain answers, also in retries. */
@@ -294,4 +304,29 @@ it('compares the first generated task with the longest prompt of the model', asy
   );
   expect(await warningsFor(50, 'dice')).toBe('');
   expect(await warningsFor(50, 'gone')).toMatch(/could not be compared .* "gone": .*No table/);
+});
+
+it('names generated tasks where the check of the first row fails, or cannot be made', async () => {
+  const checked = async (checkRow: WorkflowDefinition['checkRow']) => {
+    const taskset = { storage_type: 'generated', task_count: 4, name: 'dice' };
+    const explorer_input = { taskset, default_workflow_type: 'rolls' };
+    const config = { ...settings, name: 'rolls', buffer: { batch_size: 2, explorer_input } };
+    const configPath = path.join(root, 'rolls.yaml');
+    writeFileSync(configPath, JSON.stringify(config));
+    const rolls = { ...defineWorkflow({ name: 'rolls', run: async () => 1 }), checkRow };
+    const workflows = [{ ...rolls, tasks: () => Array(4).fill({ row: 1 }) }];
+    const read = { configPath, cwd: root, engines: [bigrams], workflows, env: {} };
+    const { loaded, ...extensions } = await readConfiguration(read);
+    const { signal } = new AbortController();
+    const { warnings } = await checkFiles(loaded, extensions, { measure: false, signal });
+    return warnings.join();
+  };
+  const slow = checked(async (_task, _signal, _models, warn) => warn?.('It is slow.'));
+  expect(await slow).toMatch(
+    /taskset\.path: row 0 of the generated tasks was not checked: It is slow\./,
+  );
+  const wrong = checked(async () => {
+    throw new TaskError('It has no side.', { code: 'TASK_ROW' });
+  });
+  await expect(wrong).rejects.toThrow(/row 0 of the generated tasks: It has no side\./);
 });

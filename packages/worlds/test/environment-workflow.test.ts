@@ -96,6 +96,27 @@ it('plays by tools, and tells the model what is wrong with a call', async () => 
   ]);
 });
 
+it('pays nothing for the right call beside calls of tools that do not exist', async () => {
+  const environments = createEnvironments(builtInEnvironments);
+  const definition = environments.get('tool_call');
+  const [row = {}] = definition.tasks?.({ split: 'train', count: 1, seed: 1 }, {}) ?? [];
+  const right = definition.solver?.({ row, seed: 0 }, {})('');
+  if (right?.type !== 'tool') throw new RangeError('The solver calls no tool.');
+  const invented = { name: 'remove_all', arguments: {} };
+  const rewardOf = async (...toolCalls: { name: string; arguments: unknown }[]) => {
+    const experiences = await tryWorkflow(environmentWorkflow(environments), {
+      model: scriptedModel({ answers: [{ toolCalls }] }),
+      rawTask: row,
+      task: { workflowArgs: { environment: 'tool_call' } },
+    });
+    return rewards(experiences as readonly Experience[])[0];
+  };
+  expect(await rewardOf(right)).toBe(1);
+  expect(await rewardOf(invented, right)).toBe(0);
+  expect(await rewardOf(right, invented)).toBe(0);
+  await environments.close();
+});
+
 it('lets the system prompt of the row replace the instructions', async () => {
   const model = scriptedModel({ answers: ['<out>'] });
   const environments = createEnvironments([world()]);

@@ -6,13 +6,13 @@ import {
   createRuntime,
   defaultFormatArgs,
 } from '@trinity-rft/core';
-import type { Action } from '@trinity-rft/environment';
+import { type Action, defineEnvironment } from '@trinity-rft/environment';
 import { createEnvironments, drivers } from '@trinity-rft/environment/playing';
 import { scriptedModel, tryWorkflow, type ScriptedAnswer } from '@trinity-rft/workflow';
 import { manualClock } from '@trinity-rft/testing';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { builtInEnvironments } from '../src/index.js';
-import { worldWorkflows } from '../src/index.js';
+import { environmentWorkflow, worldWorkflows } from '../src/index.js';
 import { threeTags } from '../src/workflows/raft.js';
 
 const environments = createEnvironments([...drivers, ...builtInEnvironments]);
@@ -208,6 +208,28 @@ it.each([
   await expect(checkRow?.(taskOf(own), signal)).resolves.toBeUndefined();
 });
 
+it('warns that it does not check a row of an environment that starts slowly', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const slow = defineEnvironment({
+    name: 'web_search',
+    description: 'Reads a large folder.',
+    open: () => new Promise(() => undefined),
+  });
+  const { checkRow } = environmentWorkflow(createEnvironments([slow]));
+  const task = {
+    rawTask: {},
+    workflowArgs: { environment: 'web_search' },
+    rewardFnArgs: {},
+    formatArgs: defaultFormatArgs,
+  } as unknown as Task;
+  const warn = vi.fn<(reason: string) => void>();
+  const checked = checkRow?.(task, new AbortController().signal, undefined, warn);
+  const [outcome] = await Promise.allSettled([checked, vi.advanceTimersByTimeAsync(30_000)]);
+  expect(outcome).toEqual({ status: 'fulfilled', value: undefined });
+  expect(warn.mock.calls).toEqual([['web_search did not start within 30 s.']]);
+});
+
 it('says which argument is wrong', () => {
   expect(workflowOf('frozen_lake_workflow').checkArgs?.({ agent_max_steps: 0 })).toHaveLength(1);
   const lake = { desc: ['SG', 'FF'], is_slippery: false };
@@ -215,6 +237,9 @@ it('says which argument is wrong', () => {
   expect(
     workflowOf('frozen_lake_workflow').checkArgs?.({ ...lake, env_max_steps: 3 }),
   ).toMatchObject([{ message: expect.stringContaining('Leave it out') as string }]);
+  expect(workflowOf('learn2ask_workflow').checkArgs?.({ fusion_mode: 'SUM' })).toMatchObject([
+    { path: ['fusion_mode'] },
+  ]);
   const wrong = workflowOf('webshop_workflow').checkArgs?.({ environment_args: { level: 9 } });
   expect(wrong).toMatchObject([{ path: ['environment_args', 'level'] }]);
 });

@@ -1,6 +1,11 @@
 /** Tests properties that hold in every environment. */
 import { type RawTask, silentLogger } from '@trinity-rft/core';
-import type { Action, EnvironmentDefinition, Episode } from '@trinity-rft/environment';
+import {
+  serveEnvironment,
+  type Action,
+  type EnvironmentDefinition,
+  type Episode,
+} from '@trinity-rft/environment';
 import { builtInEnvironments } from '@trinity-rft/worlds';
 import { describe, expect, it } from 'vitest';
 
@@ -51,6 +56,15 @@ describe.each(withTasks)('$name', (definition) => {
     }
     await environment.close();
     await environment.close();
+  });
+
+  it('is served without a number of tasks', async () => {
+    const server = await serveEnvironment({ definition });
+    const init = { method: 'POST', body: '{"split":"train"}' };
+    const response = await fetch(`${server.url}/${definition.name}/num_tasks`, init);
+    const { num_tasks: count } = (await response.json()) as { readonly num_tasks: number };
+    expect(count).toBeGreaterThan(50);
+    await server.close();
   });
 
   it('gives no reward to nothing, and refuses it without a change', async () => {

@@ -1,6 +1,7 @@
 /** Checks that an environment fulfils the environment contract. */
 import { silentLogger, type RawTask } from '@trinity-rft/core';
 import type { EnvironmentDefinition } from '../seam/define.js';
+import type { Environment } from '../seam/types.js';
 import { checks } from './checks.js';
 import { failureOf, inTime, openInTime, type Subject } from './transcript.js';
 
@@ -25,9 +26,9 @@ export interface CheckOptions {
    * @default 100
    */
   readonly episodesAtOnce?: number;
-  /** Name of the setting that sets the timeout, used in error messages. @default "timeoutMs" */
+  /** Timeout of each call to the environment, in milliseconds. @default 60_000 */
   readonly timeoutMs?: number;
-  /** Name of the timeout in error messages. @default "timeoutMs" */
+  /** Name of the setting that sets the timeout, used in error messages. @default "timeoutMs" */
   readonly limitName?: string;
   /** Signal that aborts the checks. @default no signal */
   readonly signal?: AbortSignal;
@@ -52,23 +53,26 @@ export async function checkEnvironment(
     onCheck?.(check);
   };
   const { signal = new AbortController().signal, limitName = 'timeoutMs' } = options;
+  let environment: Environment | undefined;
   let subject: Subject | undefined;
   const failure = await failureOf(async () => {
-    const environment = await openInTime({ timeoutMs, signal }, (ended) =>
+    const opened = await openInTime({ timeoutMs, signal }, (ended) =>
       definition.open(args, { logger: silentLogger, signal: ended }),
     );
+    environment = opened;
     const range = { split: 'train', count: rowCount, seed: 1 } as const;
     const rows = options.rows ?? definition.tasks?.(range, args) ?? [{}];
     const limits = { episodesAtOnce, timeoutMs, limitName };
-    subject = { definition, args, environment, rows, signal, ...limits };
+    subject = { definition, args, environment: opened, rows, signal, ...limits };
   });
   add(resultOf('opens, and has tasks', failure));
-  if (subject === undefined) return results;
-  for (const [name, check] of Object.entries(checks)) add(await run(name, check, subject));
-  const { environment } = subject;
+  if (subject !== undefined)
+    for (const [name, check] of Object.entries(checks)) add(await run(name, check, subject));
+  const toClose = environment;
+  if (toClose === undefined) return results;
   const closing = await failureOf(async () => {
-    await inTime({ timeoutMs }, () => environment.close());
-    await inTime({ timeoutMs }, () => environment.close());
+    await inTime({ timeoutMs }, () => toClose.close());
+    await inTime({ timeoutMs }, () => toClose.close());
   });
   add(resultOf('closes, and closes again', closing));
   return results;

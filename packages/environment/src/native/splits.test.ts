@@ -1,3 +1,4 @@
+import type { TaskError } from '@trinity-rft/core';
 import { expect, it } from 'vitest';
 import { rowsOfSplit } from './splits.js';
 
@@ -17,4 +18,17 @@ it('draws different tasks, the same for the same seed, and none of one split in 
 
 it('says how many tasks there are where too many are asked for', () => {
   expect(() => rows('eval', 400)).toThrow(/only \d+ different tasks in split "eval", 400 were/);
+});
+
+it('finds as many tasks as it said there are, where some are rare', () => {
+  const rare = (seed: number) => ({ puzzle: Math.floor(-400 * Math.log((seed + 1) / 2 ** 32)) });
+  const find = (count: number) => rowsOfSplit({ split: 'eval', count, seed: 1 }, rare, keyOf);
+  let found = 0;
+  try {
+    find(1000);
+  } catch (error) {
+    found = Number((error as TaskError).details['found']);
+  }
+  expect(found).toBeGreaterThan(100);
+  expect(find(found)).toHaveLength(found);
 });

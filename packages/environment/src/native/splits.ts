@@ -25,16 +25,19 @@ export function rowsOfSplit(
 ): readonly RawTask[] {
   const random = createRandom(deriveSeed(seed, 'tasks', split));
   const rows = new Map<string, RawTask>();
-  const most = 1000 + 200 * count;
-  for (let tries = 0; rows.size < count && tries < most; tries++) {
+  let repeats = 0;
+  // So many draws in sequence without a new task mean that there are no more.
+  while (rows.size < count && repeats++ <= 1000 + 100 * rows.size) {
     const row = draw(random.integer(2 ** 32));
     const key = keyOf(row);
-    if (splitOf(key) === split) rows.set(key, row);
+    if (splitOf(key) !== split) continue;
+    if (!rows.has(key)) repeats = 0;
+    rows.set(key, row);
   }
   if (rows.size === count) return [...rows.values()];
   throw new TaskError(
     `There are only ${rows.size} different tasks in split "${split}", ${count} were asked for. Ask for fewer, or for a higher difficulty.`,
-    { code: 'TASKS_TOO_FEW' },
+    { code: 'TASKS_TOO_FEW', details: { found: rows.size } },
   );
 }
 

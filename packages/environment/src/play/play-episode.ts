@@ -11,6 +11,7 @@ import {
   InvariantError,
   meanMetrics,
 } from '@trinity-rft/core';
+import type { ToolAction } from '../seam/types.js';
 import type { GuardedEpisode } from './guarded-episode.js';
 import { asMessage, asObservation, opening } from './messages.js';
 import { readActions, type ReadAction } from './read-actions.js';
@@ -136,9 +137,13 @@ class Play {
     if (isCut && !(actionPattern && actions.every((each) => 'action' in each)))
       return 'out_of_tokens';
     this.#messages.push(asMessage(response));
+    const refused = actions.filter((each) => 'refusal' in each).length;
     for (const [index, each] of actions.entries()) {
       const more = actions.slice(index + 1).filter((later) => 'action' in later).length;
-      const end = await this.#act(each, more);
+      const end = await this.#act(each, {
+        ...(more > 0 && { more }),
+        ...(refused > 0 && { refused }),
+      });
       if (end !== undefined) return end;
     }
     return undefined;
@@ -186,15 +191,19 @@ class Play {
     );
   }
 
-  async #act(read: ReadAction, more: number): Promise<EpisodeEnd | undefined> {
+  async #act(
+    read: ReadAction,
+    beside: Pick<ToolAction, 'more' | 'refused'>,
+  ): Promise<EpisodeEnd | undefined> {
     if ('refusal' in read) {
       this.#counts.refused++;
       this.#messages.push(asObservation(read.refusal, read.call));
       return undefined;
     }
     const { action } = read;
-    const isLast = more === 0 || action.type === 'text';
-    const result = await this.episode.step(isLast ? action : { ...action, more });
+    const result = await this.episode.step(
+      action.type === 'text' ? action : { ...action, ...beside },
+    );
     this.#counts.env_steps++;
     if (result.refused === true) this.#counts.refused++;
     if (result.reward !== undefined) this.#rewards.push(result.reward);
@@ -230,7 +239,7 @@ class Play {
   }
 }
 
-const noVerdict = (): EnvironmentError =>
+export const noVerdict = (): EnvironmentError =>
   new EnvironmentError('The environment ended the episode without a reward or a grade.', {
     code: 'ENVIRONMENT_NO_VERDICT',
   });

@@ -10,9 +10,12 @@ export interface DescribedArg {
   readonly text: string;
 }
 
-/** Describes the arguments of a schema. Returns undefined if the schema is not a zod schema. */
+/**
+ * Describes the arguments of a schema. Returns undefined if the schema is not one of zod 4, because
+ * those of zod 3 cannot be converted.
+ */
 export function describeArgs(schema: ArgsSchema): readonly DescribedArg[] | undefined {
-  if (schema['~standard'].vendor !== 'zod') return undefined;
+  if (!('_zod' in schema)) return undefined;
   const { properties = {}, required = [] } = z.toJSONSchema(schema as unknown as z.ZodType, {
     io: 'input',
     unrepresentable: 'any',

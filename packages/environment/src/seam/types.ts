@@ -17,6 +17,12 @@ export interface ToolAction {
   readonly arguments: Readonly<Record<string, unknown>>;
   /** Number of tool calls that follow this one in the same message. @default 0 */
   readonly more?: number;
+  /**
+   * Number of calls in the same message that were refused before they reached the environment,
+   * because they name no tool or their arguments are not a JSON object.
+   * @default 0
+   */
+  readonly refused?: number;
 }
 
 /** Result of a step. */

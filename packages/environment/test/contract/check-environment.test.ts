@@ -83,6 +83,21 @@ it('closes an environment that opens after the timeout', async () => {
   expect(await closed.promise).toBe(true);
 });
 
+it('closes an environment that cannot generate tasks', async () => {
+  let closed = 0;
+  const untasked = define(undefined, {
+    open: () => ({
+      ...nativeEnvironment(({ row }) => says(row)),
+      close: async () => void closed++,
+    }),
+    tasks: () => {
+      throw new RangeError('There are only 12 tasks.');
+    },
+  });
+  expect(await failed(untasked)).toEqual(['opens, and has tasks: There are only 12 tasks.']);
+  expect(closed).toBe(2);
+});
+
 it('closes every episode that begins after the timeout', async () => {
   const begins = Promise.withResolvers<void>();
   let [begun, closed] = [0, 0];

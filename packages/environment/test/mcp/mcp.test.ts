@@ -99,6 +99,18 @@ it('moves files with the filesystem server, graded by the folder', async () => {
   expect(lazy).toMatchObject({ done: true, reward: 0 });
 });
 
+it('grades a file that holds a path as the policy and the row name it', async () => {
+  const row = {
+    prompt: 'Write the path of the file that holds "x" to answer.txt.',
+    files: { 'data/a.txt': 'x' },
+    expected_files: { 'answer.txt': '/workspace/data/a.txt' },
+  };
+  const episode = await begin(mcp, filesystem, row);
+  const file = { path: '/workspace/answer.txt', content: '/workspace/data/a.txt' };
+  await episode.step(call('write_file', file), signal);
+  expect(await episode.step(say('Written.'), signal)).toMatchObject({ done: true, reward: 1 });
+});
+
 it('notes a fact with the memory server, graded by a function over the end', async () => {
   const ends: McpEnd[] = [];
   const remember = mcpEnvironment({
@@ -117,11 +129,12 @@ it('notes a fact with the memory server, graded by a function over the end', asy
   const episode = await begin(remember, {}, { prompt: 'Ada likes tea.' });
   const bad = await episode.step(call('create_entities', { entities: 'Ada' }), signal);
   expect(bad).toMatchObject({ refused: true, observation: /array/ });
-  const entities = [{ name: 'Ada', entityType: 'person', observations: ['likes tea'] }];
+  const entities = [{ name: '/workspace/Ada', entityType: 'person', observations: ['likes tea'] }];
   await episode.step(call('create_entities', { entities }), signal);
   expect(await episode.grade?.(signal)).toBe(1);
   const { folder = '', answer } = ends[0] ?? {};
   expect(answer).toBeUndefined();
+  expect(ends[0]?.calls[1]?.arguments).toEqual({ entities });
   expect(existsSync(`${folder}/memory.json`)).toBe(true);
   await episode.close();
   expect(existsSync(folder)).toBe(false);

@@ -12,12 +12,22 @@ it.skipIf(process.platform === 'win32')('starts one browser for all pages that o
   await writeFile(program, `#!/bin/sh\necho started >> '${notes}'\nexit 1\n`, { mode: 0o755 });
   const starts = async (): Promise<number> =>
     (await readFile(notes, 'utf8')).split('\n').length - 1;
-  const browser = browserOf(program);
+  const browser = browserOf(program, 120_000);
   const failed = { status: 'rejected', reason: { code: 'ENVIRONMENT_START_FAILED' } };
   const pages = await Promise.allSettled([browser.page(), browser.page()]);
   expect(pages).toMatchObject([failed, failed]);
   expect(await starts()).toBe(1);
   await expect(browser.page()).rejects.toMatchObject(failed.reason);
   expect(await starts()).toBe(2);
+  await browser.close();
+});
+
+it.skipIf(process.platform === 'win32')('waits for the browser as long as it is told', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'trinity-browser-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const program = path.join(folder, 'chromium');
+  await writeFile(program, '#!/bin/sh\nexec sleep 600\n', { mode: 0o755 });
+  const browser = browserOf(program, 300);
+  await expect(browser.page()).rejects.toThrow(/Timeout 300ms/);
   await browser.close();
 });

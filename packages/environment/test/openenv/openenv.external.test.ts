@@ -1,7 +1,7 @@
 /** Tests the official Python library as the other side: its server with our client, its client with our server. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { silentLogger, systemClock } from '@trinity-rft/core';
+import { type RawTask, silentLogger, systemClock } from '@trinity-rft/core';
 import { findPython, freePort, runPython } from '@trinity-rft/test-support';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { serveEnvironment } from '../../src/drivers/openenv-server/serve.js';
@@ -43,6 +43,28 @@ const python = (context: TestContext): string => {
 };
 
 describe('OpenEnv in Python', { tags: ['external'] }, () => {
+  it('plays tasks of its split for evaluations for generated rows', async (context) => {
+    python(context);
+    const environment = await openenv.open({ url }, { logger: silentLogger, signal });
+    const begin = async (row: RawTask) => {
+      const episode = await environment.reset({ row, seed: 1 }, signal);
+      await episode.close();
+      return episode.observation;
+    };
+    const rowsOf = (split: 'train' | 'eval') =>
+      (openenv.tasks?.({ split, count: 3, seed: 1 }, { url }) ?? []) as readonly {
+        readonly reset: { readonly seed: number };
+      }[];
+    for (const row of rowsOf('eval')) {
+      const { seed } = row.reset;
+      const listed = { split: 'test', index: seed % 7 };
+      expect(await begin(row)).toBe(await begin({ ...listed, reset: { seed } }));
+      expect(await begin(row)).not.toBe(await begin({ reset: { seed } }));
+    }
+    for (const row of rowsOf('train')) expect(await begin(row)).toMatch(/ \+ /);
+    await environment.close();
+  });
+
   it('is played by our client: eight episodes at once on four places, then it is killed', async (context) => {
     python(context);
     const options = { url, max_connections: 8 };

@@ -29,8 +29,17 @@ class Sums(Environment):
         question = None if done else "{} + {}".format(*self.sum)
         return Question(question=question, reward=reward, done=done)
 
-    def reset(self, seed=None, episode_id=None, **kwargs):
-        self.random = random.Random(seed)
+    def list_splits(self):
+        return ["train", "test"]
+
+    def num_tasks(self, split):
+        return 7
+
+    # As in the templates of the library.
+    def reset(self, seed=None, episode_id=None, split=None, index=None, **kwargs):
+        if (split is None) != (index is None):
+            raise ValueError("split and index must be provided together")
+        self.random = random.Random(seed if split is None else "{} {}".format(split, index))
         self._state = State(episode_id=episode_id, step_count=0)
         return self.ask(0.0, False)
 

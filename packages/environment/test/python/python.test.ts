@@ -141,8 +141,8 @@ describe.skipIf(!hasPython)('a world in Python', () => {
     await expect(next.step(text('1'), signal)).rejects.toMatchObject({ code: 'ENVIRONMENT_OVER' });
   });
 
-  const openStub = async (kind: string, name: string): Promise<Environment> => {
-    const environment = await python.open({ kind, name, path: `${here}stubs` }, context);
+  const openStub = async (kind: string, name: string, config = {}): Promise<Environment> => {
+    const environment = await python.open({ kind, name, config, path: `${here}stubs` }, context);
     open.push(environment);
     return environment;
   };
@@ -167,27 +167,72 @@ describe.skipIf(!hasPython)('a world in Python', () => {
       return episode.observation;
     };
     expect([await play('look'), await play('break'), await play('take')]).toEqual([
-      'Do.\n1 made, 0 closed',
-      'Do.\n1 made, 0 closed',
-      'Do.\n2 made, 1 closed',
+      'Do 1.\n1 made, 0 closed',
+      'Do 1.\n1 made, 0 closed',
+      'Do 1.\n2 made, 1 closed',
     ]);
   });
 
-  it('of TextWorld plays no game that was compiled in part', async () => {
+  it('of ScienceWorld plays variations for testing in evaluations, and all others in training', async () => {
+    const environment = await openStub('scienceworld', 'any');
+    const variations = async (split: 'train' | 'eval'): Promise<ReadonlySet<string>> => {
+      const found = new Set<string>();
+      for (const row of python.tasks?.({ split, count: 20, seed: 1 }, { kind: 'scienceworld' }) ??
+        []) {
+        const { observation, close } = await environment.reset({ row, seed: 1 }, signal);
+        found.add(observation.slice(0, 5));
+        await close();
+      }
+      return found;
+    };
+    expect(await variations('train')).toEqual(new Set(['Do 0.', 'Do 1.', 'Do 2.']));
+    expect(await variations('eval')).toEqual(new Set(['Do 3.']));
+    const chosen = { variation: 3, seed: 1, split: 'train' };
+    const { observation } = await environment.reset({ row: chosen, seed: 1 }, signal);
+    expect(observation).toMatch('Do 3.');
+  });
+
+  it.each([
+    ['gymnasium', 'train', ['seed']],
+    ['gymnasium', 'eval', ['seed']],
+    ['scienceworld', 'train', ['seed']],
+    ['scienceworld', 'eval', ['seed', 'generated_for']],
+  ] as const)('of kind %s has rows for split %s with the columns %s', (kind, split, columns) => {
+    const [row = {}] = python.tasks?.({ split, count: 1, seed: 1 }, { kind }) ?? [];
+    expect(Object.keys(row)).toEqual(columns);
+  });
+
+  /** Returns the folder in which TextWorld stores its games during the test. */
+  const gamesFolder = (): string => {
     const games = mkdtempSync(path.join(tmpdir(), 'trinity-games-'));
     vi.stubEnv('TMPDIR', games);
     onTestFinished(() => {
       vi.unstubAllEnvs();
       rmSync(games, { recursive: true });
     });
+    return games;
+  };
+
+  it('of TextWorld plays no game that was compiled in part', async () => {
+    const games = gamesFolder();
     const environment = await openStub('textworld', 'tw-stub');
     const reset = async () => environment.reset({ row: {}, seed: 1 }, signal);
     await expect(reset()).rejects.toThrow('no space left');
     expect((await reset()).observation).toBe('half and half, beside');
     expect(readdirSync(games).toSorted()).toEqual([
-      'trinity-tw-stub-1-.json',
-      'trinity-tw-stub-1-.z8',
+      expect.stringMatching(/^trinity-tw-stub-\w+\.json$/),
+      expect.stringMatching(/^trinity-tw-stub-\w+\.z8$/),
     ]);
+  });
+
+  it('of TextWorld makes another game for another configuration with equal values', async () => {
+    const games = gamesFolder();
+    for (const key of ['cook', 'cut', 'cook']) {
+      const environment = await openStub('textworld', 'tw-stub', { [key]: true });
+      await environment.reset({ row: {}, seed: 1 }, signal).catch(() => undefined);
+      await environment.reset({ row: {}, seed: 1 }, signal);
+    }
+    expect(readdirSync(games).filter((file) => file.endsWith('.z8'))).toHaveLength(2);
   });
 
   it('keeps the contract of environments', async () => {

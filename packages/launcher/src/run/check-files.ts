@@ -33,6 +33,7 @@ import {
 import type { ModelCheck } from '@trinity-rft/core/engine';
 import { toTask } from '@trinity-rft/explorer';
 import { withReader } from '@trinity-rft/buffer';
+import { sourceOf } from '../assembly/data/check-rows.js';
 import { checkExperts } from '../assembly/data/sample-strategy.js';
 import { checkTasks, readTaskset, tasksetsOf, type Reading } from '../assembly/data/tasks.js';
 import { checkTrainingData } from '../assembly/data/training-data.js';
@@ -297,13 +298,16 @@ async function checkFirstRow(
   { taskset, rows }: { readonly taskset: TasksetConfig; readonly rows: readonly RawTask[] },
 ): Promise<void> {
   const [rawTask] = rows;
-  const { workflow = '', isEval, path: file } = taskset;
+  const { workflow = '', isEval } = taskset;
   const definition = check.extensions.workflows.find(workflow);
   if (rawTask === undefined || definition?.checkRow === undefined) return;
   const task = toTask({ row: 0, rawTask }, taskset, { batchId: 0, taskId: 0, isEval });
   const models = check.stage.explorer.auxiliaryModels.map(({ name }) => name);
-  await attempt(check, [...place, 'path'], () =>
-    inFolder(`row 0 of ${file}`, async () => definition.checkRow?.(task, check.signal, models)),
+  const key = [...place, 'path'];
+  const row = `row 0 of ${sourceOf(taskset)}`;
+  const warn = (message: string): void => check.warn(key, `${row} was not checked: ${message}`);
+  await attempt(check, key, () =>
+    inFolder(row, async () => definition.checkRow?.(task, check.signal, models, warn)),
   );
 }
 

@@ -52,7 +52,8 @@ async function lengthOf(
     Record<string, unknown>
   >;
   const environment = extensions.environments.open(name, args, silentLogger);
-  const guard = { name, timeoutMs: patienceMs, clock: systemClock, logger: silentLogger, signal };
+  const limits = { timeoutMs: patienceMs, limitName: 'the limit of this check' };
+  const guard = { name, ...limits, clock: systemClock, logger: silentLogger, signal };
   const seed = deriveSeed(0, 'episode', JSON.stringify(row));
   const episode = await beginEpisode(environment, { row, seed }, guard);
   try {

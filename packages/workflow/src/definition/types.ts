@@ -173,6 +173,7 @@ export interface WorkflowDefinition {
    * Checks a row before the training run, by starting its task and ending it at once.
    * @param models names of the auxiliary models, in configured order; if they are not given, the
    * check assumes that there is one
+   * @param warn called with the reason if the row could not be checked
    * @default undefined: rows are not checked
    * @throws TaskError for a row that the workflow cannot attempt
    */
@@ -180,6 +181,7 @@ export interface WorkflowDefinition {
     task: Task,
     signal: AbortSignal,
     models?: GraderContext['models'],
+    warn?: (reason: string) => void,
   ) => Promise<void>;
   /**
    * Returns the name of the environment that the workflow uses with these arguments. If an

@@ -198,7 +198,7 @@ const learnToAsk = named({
   name: 'learn2ask_workflow',
   args: {
     train_mode: z.enum(['Ra+Rs', 'Ra', 'Rs']).default('Ra+Rs'),
-    fusion_mode: z.string().default('default'),
+    fusion_mode: z.enum(['default', 'sum']).default('default'),
     ...judgeShape,
   },
   play: ({ train_mode: mode, fusion_mode: fusion, ...judge }) => ({

@@ -3,6 +3,7 @@
  * Trinity-RFT's workflows, each of which plays one.
  */
 import {
+  EnvironmentError,
   type Experience,
   type Logger,
   type Task,
@@ -93,7 +94,8 @@ function worldWorkflow(named: NamedWorkflow, environments: Environments): Workfl
       const problems = declared.checkArgs?.(args) ?? [];
       return problems.length > 0 ? problems : environmentProblems(named.play(args), environments);
     },
-    checkRow: (task, signal, models) => checkRow(named, task, environments, { signal, models }),
+    checkRow: (task, signal, models, warn) =>
+      checkRow(named, task, environments, { signal, models, warn }),
     selects: named.attempts !== undefined,
     environment: (args) => environmentArgs.parse(named.play(args)).environment,
     grader: (args, { models, rewardFnArgs }) => {
@@ -121,15 +123,22 @@ const startsAtOnce: ReadonlySet<string> = new Set(builtInEnvironments.map(({ nam
  */
 const longestStartMs = 30_000;
 
+interface RowCheck {
+  readonly signal: AbortSignal;
+  readonly models?: readonly string[];
+  readonly warn?: (reason: string) => void;
+}
+
 /**
- * Checks that an environment that starts quickly can begin an episode with a task's row.
+ * Checks that an environment that starts quickly can begin an episode with a task's row. Warns if
+ * the environment does not start within {@link longestStartMs}.
  * @throws TaskError if the environment cannot play the row
  */
 async function checkRow(
   { play, rowOf }: NamedWorkflow,
   task: Task,
   environments: Environments,
-  { signal, models }: { readonly signal: AbortSignal; readonly models?: readonly string[] },
+  { signal, models, warn }: RowCheck,
 ): Promise<void> {
   const row = rowOf?.(task) ?? task.rawTask;
   const settings = environmentArgs.parse(play(task.workflowArgs));
@@ -145,8 +154,13 @@ async function checkRow(
     logger: silentLogger,
     signal,
   };
-  const episode = await beginEpisode(environment, { row, seed: 0, judge }, guard);
-  await episode.close();
+  const start = { row, seed: 0, judge };
+  const episode = await beginEpisode(environment, start, guard).catch((error: unknown) => {
+    // The time limit of the training run is longer, so the environment may still start there.
+    if (!(error instanceof EnvironmentError) || error.code !== 'ENVIRONMENT_TIMEOUT') throw error;
+    warn?.(`${name} did not start within ${longestStartMs / 1000} s.`);
+  });
+  await episode?.close();
 }
 
 /**

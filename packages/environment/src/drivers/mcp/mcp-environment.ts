@@ -29,7 +29,9 @@ import { folderNames, type FolderNames } from './folder-names.js';
 /** A tool call of the policy, and the server's answer. */
 export interface McpCall {
   readonly name: string;
+  /** Arguments as the policy wrote them, with /workspace for the episode's folder. */
   readonly arguments: Readonly<Record<string, unknown>>;
+  /** Text of the answer, with /workspace for the episode's folder. */
   readonly result: string;
   readonly refused: boolean;
 }
@@ -188,7 +190,7 @@ function mcpEpisode<Args>(
     const given = names.real(action.arguments);
     const { text, refused } = await connection.call(name, given, patience(signal));
     const result = names.shown(text);
-    calls.push({ name, arguments: given, result, refused });
+    calls.push({ name, arguments: action.arguments, result, refused });
     return { observation: result, done: false, refused };
   }
 

@@ -6,6 +6,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { TaskError } from '@trinity-rft/core';
 import { z } from 'zod';
+import { folderNames } from './folder-names.js';
 import { mcpEnvironment, type McpEnd, type McpStart } from './mcp-environment.js';
 
 const keys = (record: object): number => Object.keys(record).length;
@@ -97,8 +98,11 @@ const answerIsRight = ({ expected_answer: expected }: Row, { answer }: McpEnd): 
   expected === undefined || answer?.trim() === expected.trim();
 
 async function filesAreRight({ expected_files: expected }: Row, end: McpEnd): Promise<boolean> {
+  const names = folderNames(end.folder);
   for (const [name, text] of Object.entries(expected)) {
-    if ((await textOf(inside(end, name))) !== text) return false;
+    const found = await textOf(inside(end, name));
+    // The policy and the row name the folder /workspace; the server writes its real path.
+    if ((found === null ? null : names.shown(found)) !== text) return false;
   }
   return true;
 }

@@ -24,7 +24,8 @@ const usualPlaces = [
   '/Applications/Chromium.app/Contents/MacOS/Chromium',
 ];
 
-export function browserOf(named: string | undefined): BrowserHandle {
+/** @param startMs Maximum time for the start of the browser, in ms. */
+export function browserOf(named: string | undefined, startMs: number): BrowserHandle {
   let launched: Promise<Browser> | undefined;
   const forget = (): void => {
     launched = undefined;
@@ -34,7 +35,7 @@ export function browserOf(named: string | undefined): BrowserHandle {
     const { chromium } = await importPlaywright();
     const executablePath = findChromium(named);
     try {
-      const browser = await chromium.launch({ executablePath });
+      const browser = await chromium.launch({ executablePath, timeout: startMs });
       return browser.once('disconnected', forget);
     } catch (cause) {
       throw notStarted(executablePath, cause);

@@ -26,10 +26,8 @@ export const miniwob = defineEnvironment<MiniwobArgs>({
   needs: () => ({ packages: ['playwright-core'] }),
   play: { maxTurns: 10, actionFormat: '```{action}```' },
   open: (args) => openMiniwob(args),
-  tasks: (range, { task }) => rowsOfSplit(range, (seed) => ({ task, seed }), rowKey),
+  tasks: (range, { task }) => rowsOfSplit(range, (seed) => ({ task, seed }), JSON.stringify),
 });
-
-const rowKey = (row: Readonly<Record<string, unknown>>): string => JSON.stringify(row);
 
 /**
  * Opens the environment.
@@ -37,7 +35,8 @@ const rowKey = (row: Readonly<Record<string, unknown>>): string => JSON.stringif
  */
 function openMiniwob(args: MiniwobArgs): Environment {
   pageOf(args, args.task);
-  const browser = browserOf(args.chromium);
+  const [startMs, stepMs] = [args.start_timeout * 1000, args.timeout * 1000];
+  const browser = browserOf(args.chromium, startMs);
   const slots = createSlots(args.max_pages);
   const checkStart = createStartCheck('MiniWoB');
   const inTime =
@@ -48,7 +47,6 @@ function openMiniwob(args: MiniwobArgs): Environment {
         () => late(what, ms),
         () => failing(what, work),
       );
-  const [startMs, stepMs] = [args.start_timeout * 1000, args.timeout * 1000];
 
   async function begin(start: EpisodeStart, free: () => void): Promise<Episode> {
     const { task = args.task, seed = start.seed } = readRow(start);
@@ -59,7 +57,7 @@ function openMiniwob(args: MiniwobArgs): Environment {
       await page.context().close();
     };
     try {
-      await page.goto(address);
+      await page.goto(address, { timeout: startMs });
       const open = { page, task, session: await page.context().newCDPSession(page) };
       const goal = await startTask(open, seed);
       const episode = await miniwobEpisode(open, goal, inTime(stepMs), end);

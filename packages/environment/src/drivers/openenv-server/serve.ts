@@ -48,7 +48,10 @@ export interface EnvironmentServerOptions {
    * @default 256
    */
   readonly maxConcurrentEnvs?: number;
-  /** Number of tasks in each split, for environments that generate tasks. @default 1000 */
+  /**
+   * Maximum number of tasks in each split, for environments that generate tasks. A split has fewer
+   * if there are fewer different tasks. @default 1000
+   */
   readonly tasks?: number;
   /** Seed for task generation. @default 0 */
   readonly seed?: number;
@@ -102,8 +105,8 @@ export async function serveEnvironment(
   const isAllowed = apiKey === undefined ? () => true : keyCheck(apiKey);
   const stop = new AbortController();
   const { signal } = stop;
+  const tasks = createTasks({ definition, args, count, seed, logger });
   const environment = await definition.open(args, { logger, signal });
-  const tasks = createTasks({ definition, args, count, seed });
   const guard = {
     ...{ name: definition.name, timeoutMs, clock: systemClock, logger, signal },
     limitName: options.limitName ?? 'timeoutMs of the server',

@@ -1,5 +1,12 @@
 /** Tasks that a server offers, by split and index. */
-import { type RawTask, type SplitName, TaskError } from '@trinity-rft/core';
+import {
+  type Logger,
+  type RawTask,
+  type SplitName,
+  systemClock,
+  TaskError,
+  TrinityError,
+} from '@trinity-rft/core';
 import type { EnvironmentDefinition } from '../../seam/define.js';
 
 export interface Tasks {
@@ -21,21 +28,52 @@ export interface Tasks {
 export interface TasksOptions {
   readonly definition: EnvironmentDefinition;
   readonly args: Readonly<Record<string, unknown>>;
-  /** Number of tasks in each split. */
+  /** Maximum number of tasks in each split. */
   readonly count: number;
   readonly seed: number;
+  readonly logger: Logger;
 }
 
-export function createTasks({ definition, args, count, seed }: TasksOptions): Tasks {
+/** Time without a message after which the user should know what the server is doing, in ms. */
+const patientMs = 5000;
+
+/**
+ * Draws the tasks of all splits, as many as there are, up to `count` in each split. Blocks the
+ * process meanwhile, because environments draw tasks synchronously.
+ */
+export function createTasks({ definition, args, count, seed, logger }: TasksOptions): Tasks {
   const rows = new Map<string, readonly RawTask[]>();
   let next = 0;
   const splits: readonly SplitName[] = definition.tasks === undefined ? [] : ['train', 'eval'];
 
+  function drawn(split: SplitName, most = count): readonly RawTask[] {
+    try {
+      return definition.tasks?.({ split, count: most, seed }, args) ?? [];
+    } catch (error) {
+      if (!TrinityError.is(error) || error.code !== 'TASKS_TOO_FEW') throw error;
+      const found = Number(error.details['found']);
+      if (!(found < most)) throw error;
+      return found > 0 ? drawn(split, found) : [];
+    }
+  }
+  const began = systemClock.now();
+  for (const split of splits) {
+    // One task in ten is for evaluations, so that those take longer to find.
+    const expectedMs = 10 * (systemClock.now() - began);
+    if (expectedMs > patientMs)
+      logger.info(
+        `Draws the tasks for evaluations, which may take ${Math.ceil(expectedMs / 1000)} s.`,
+      );
+    const all = drawn(split);
+    rows.set(split, all);
+    if (all.length < count)
+      logger.info(
+        `${definition.name} offers all tasks of split "${split}" that there are: ${all.length}.`,
+      );
+  }
   function rowsOf(name: string): readonly RawTask[] {
-    const split = splits.find((known) => known === name);
-    const made = rows.get(name) ?? (split && definition.tasks?.({ split, count, seed }, args));
+    const made = rows.get(name);
     if (made === undefined) throw new TaskError(noSplit(definition.name, name, splits));
-    rows.set(name, made);
     return made;
   }
 

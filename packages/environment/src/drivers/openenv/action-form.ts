@@ -29,7 +29,7 @@ const schemaAnswer = z.object({
  * schema
  */
 export async function readActionForm(args: OpenenvArgs, patience: Patience): Promise<ActionForm> {
-  const address = `${args.url.replace(/^ws/, 'http').replace(/\/+$/, '')}/schema`;
+  const address = `${httpUrl(args)}/schema`;
   const { action } = await fetchSchema(address, args, patience);
   const names = Object.keys(action.properties).filter(
     (name) => name !== 'metadata' && !(name in args.action),
@@ -72,6 +72,9 @@ async function fetchSchema(
 
 export const bearer = (key: string | undefined): Readonly<Record<string, string>> =>
   key === undefined ? {} : { authorization: `Bearer ${key}` };
+
+export const httpUrl = ({ url }: OpenenvArgs): string =>
+  url.replace(/^ws/, 'http').replace(/\/+$/, '');
 
 async function get(url: string, headers: Record<string, string>, signal: AbortSignal) {
   try {

@@ -144,7 +144,7 @@ function readAnswer(data: unknown, url: string): Answer {
   throw malformed(url, String(data), read.error);
 }
 
-const unreachable = (url: string) =>
+export const unreachable = (url: string) =>
   broken(
     'ENVIRONMENT_UNREACHABLE',
     `No OpenEnv server accepts connections at ${url}. Start it, or correct environment_args.url; if it asks for a key, set environment_args.api_key.`,

@@ -3,11 +3,11 @@
  * wait.
  */
 import { systemClock } from '@trinity-rft/core';
-import type { EpisodeStart, Untimed } from '../../seam/types.js';
+import type { EpisodeStart } from '../../seam/types.js';
 import { createSlots } from '../shared/slots.js';
-import { untimedOf } from '../../waiting/deadline-clock.js';
+import { createDeadlineClock, untimedOf } from '../../waiting/deadline-clock.js';
 import { broken, type Patience, within } from '../../waiting/within.js';
-import { type Address, type Connection, connect } from './connection.js';
+import { type Address, type Connection, connect, unreachable } from './connection.js';
 import type { Answer } from './messages.js';
 
 export interface Begun {
@@ -44,11 +44,6 @@ export interface ConnectionsOptions {
   readonly startMs: number;
 }
 
-interface Wait {
-  readonly untimed: Untimed;
-  readonly patience: Patience;
-}
-
 /** Pause between two attempts to connect to a server at capacity, in ms. */
 const retryMs = 250;
 
@@ -74,42 +69,33 @@ export function createConnections(options: ConnectionsOptions): Connections {
     return connection;
   };
 
-  /**
-   * Tries to send the first message of an episode. Returns undefined if the server is at capacity.
-   */
-  async function attempt(message: { readonly type: string }, { untimed, patience }: Wait) {
-    const connection = await untimed(() => some(patience));
-    try {
-      const answer = await connection.ask(message, { ...patience, ms: timeoutMs, phase: 'start' });
-      if (answer.type !== 'error' || answer.data.code !== 'CAPACITY_REACHED')
-        return { connection, answer };
-    } catch (error) {
-      drop(connection);
-      throw error;
-    }
-    drop(connection);
-    return undefined;
-  }
-
-  async function placed(message: { readonly type: string }, wait: Wait) {
-    for (;;) {
-      const begun = await attempt(message, wait);
-      if (begun !== undefined) return begun;
-      await wait.untimed(() => systemClock.sleep(retryMs, wait.patience.signal));
-    }
-  }
-
   return {
     begin: async (message, start, signal) => {
       const patience = { ms: startMs, signal };
       const untimed = untimedOf(start);
       const release = await slots.take(start, patience, () => busy(url, limit, startMs));
+      // The wait for an answer does not count, because it has a limit of its own.
+      const { clock, untimed: answered } = createDeadlineClock(systemClock);
+      let isFull = false;
+      const placed = async (ended: AbortSignal) => {
+        for (;;) {
+          const connection = await untimed(() => some({ ms: startMs, signal: ended }));
+          const asked = { ms: timeoutMs, signal: ended, phase: 'start' } as const;
+          try {
+            const answer = await answered(() => connection.ask(message, asked));
+            isFull = answer.type === 'error' && answer.data.code === 'CAPACITY_REACHED';
+            if (!isFull) return { connection, answer };
+          } catch (error) {
+            drop(connection);
+            throw error;
+          }
+          drop(connection);
+          await untimed(() => systemClock.sleep(retryMs, ended));
+        }
+      };
       try {
-        const begun = await within(
-          patience,
-          () => full(url, startMs),
-          (ended) => placed(message, { untimed, patience: { ms: startMs, signal: ended } }),
-        );
+        const late = () => (isFull ? full(url, startMs) : unreachable(url));
+        const begun = await within({ ...patience, clock }, late, placed);
         const end = (isInStep: boolean): void => {
           if (isInStep && begun.connection.isUsable()) idle.push(begun.connection);
           else drop(begun.connection);

@@ -3,13 +3,14 @@ import { type RolloutModel, silentLogger, systemClock, EnvironmentError } from '
 import { redactText } from '@trinity-rft/core/support';
 import { WebSocket, WebSocketServer } from 'ws';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { EnvironmentDefinition } from '../../seam/define.js';
 import type { Action, Environment, Episode } from '../../seam/types.js';
 import { beginEpisode } from '../../play/guarded-episode.js';
 import { playEpisode } from '../../play/play-episode.js';
+import { nativeEnvironment } from '../../native/native-environment.js';
 import { checkEnvironment } from '../../contract/check-environment.js';
 import { serveEnvironment } from '../openenv-server/serve.js';
 import { box, corridor, graded, quiz, script } from './corridor.fixture.js';
@@ -152,6 +153,46 @@ describe('against our own server', () => {
     const rows = [0, 1, 2].map((index) => ({ split: 'train', index }));
     const results = await checkEnvironment(openenv, { args, rows });
     expect(results.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
+  });
+
+  it('plays generated tasks of an evaluation in the split that the server lists for it', async () => {
+    const url = await served({
+      ...corridor,
+      open: async () =>
+        nativeEnvironment(({ row }) => ({
+          observation: String(row['split']),
+          step: () => ({ observation: '', reward: 1, done: true }),
+        })),
+    });
+    const environment = await client(url);
+    for (const split of ['train', 'eval'] as const)
+      for (const row of openenv.tasks?.({ split, count: 5, seed: 1 }, { url }) ?? [])
+        expect((await begin(environment, row)).observation).toBe(split);
+  });
+
+  it('does not count the wait for the answer to a reset as a wait for a place', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const [asked, ready] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const slow: EnvironmentDefinition = {
+      ...corridor,
+      tasks: undefined,
+      open: async (args, opened) => {
+        const environment = await corridor.open(args, opened);
+        const reset: Environment['reset'] = async (start, within) => {
+          asked.resolve();
+          await ready.promise;
+          return environment.reset(start, within);
+        };
+        return { ...environment, reset };
+      },
+    };
+    const environment = await client(await served(slow), { start_timeout: 20, timeout: 50 });
+    const episode = begin(environment, { reset: { task: { length: 2 } } });
+    await asked.promise;
+    await vi.advanceTimersByTimeAsync(30_000);
+    ready.resolve();
+    expect((await episode).observation).toBe('2 steps to the goal');
   });
 
   it('opens many episodes at once, and waits where the server has no more places', async () => {
@@ -298,17 +339,22 @@ describe('against our own server', () => {
 
 /** A server that answers reset, step and state with the given texts; undefined for no answer. */
 async function scripted(
-  answers: Readonly<Record<string, (socket: WebSocket) => string | undefined>>,
+  answers: Readonly<Record<string, (socket: WebSocket, data: unknown) => string | undefined>>,
   field = 'message',
+  lists?: RequestListener,
 ): Promise<string> {
-  const server = createServer((_, response) =>
-    response.end(JSON.stringify({ action: { properties: { [field]: { type: 'string' } } } })),
-  );
+  const server = createServer((request, response) => {
+    if (request.url !== '/schema' && lists !== undefined) return lists(request, response);
+    response.end(JSON.stringify({ action: { properties: { [field]: { type: 'string' } } } }));
+  });
   const sockets = new WebSocketServer({ server });
   sockets.on('connection', (socket) => {
     socket.on('message', (data: Buffer) => {
-      const { type } = JSON.parse(data.toString()) as { readonly type: string };
-      const answer = answers[type]?.(socket);
+      const { type, data: sent } = JSON.parse(data.toString()) as {
+        readonly type: string;
+        readonly data?: unknown;
+      };
+      const answer = answers[type]?.(socket, sent);
       if (answer !== undefined) socket.send(answer);
     });
   });
@@ -324,6 +370,94 @@ const seen = (observation: object, reward: number | null, done: boolean): string
   JSON.stringify({ type: 'observation', data: { observation, reward, done } });
 const first = (): string => seen({ prompt: 'Guess.' }, null, false);
 const state = (): string => '{"type":"state","data":{"step_count":1}}';
+
+describe('generated rows', () => {
+  const rowOf = (split: 'train' | 'eval') =>
+    openenv.tasks?.({ split, count: 1, seed: 1 }, { url: 'http://x' })[0] as {
+      readonly reset: { readonly seed: number };
+    };
+  const lists: Readonly<Record<string, unknown>> = {
+    'GET /list_environments': ['sums'],
+    'GET /sums/splits': ['train', 'test'].map((name) => ({ name, type: name })),
+    'POST /sums/num_tasks': { num_tasks: 7 },
+  };
+  /** Starts a server whose resets and lists are recorded. */
+  async function listing(answer: RequestListener) {
+    const [resets, asked]: [unknown[], string[]] = [[], []];
+    const reset = (_: WebSocket, data: unknown): string => (resets.push(data), first());
+    const url = await scripted({ reset, state }, 'message', (request, response) => {
+      asked.push(`${request.method} ${request.url}`);
+      answer(request, response);
+    });
+    return { url, resets, asked };
+  }
+  const fromLists: RequestListener = ({ method, url }, response) =>
+    void response.end(JSON.stringify(lists[`${method} ${url}`]));
+
+  it('have a mark only for evaluations', () => {
+    expect(Object.keys(rowOf('train'))).toEqual(['reset']);
+    expect(rowOf('eval')).toMatchObject({ generated_for: 'eval' });
+  });
+
+  it('send split and index of an evaluation together, and ask for the lists once', async () => {
+    const { url, resets, asked } = await listing(fromLists);
+    const environment = await client(url);
+    const [train, evaluation] = [rowOf('train'), rowOf('eval')];
+    await begin(environment, train);
+    expect(asked).toEqual([]);
+    await Promise.all([begin(environment, evaluation), begin(environment, evaluation)]);
+    expect(asked).toEqual(Object.keys(lists));
+    const { seed } = evaluation.reset;
+    const listed = { seed, split: 'test', index: seed % 7 };
+    expect(resets).toEqual([train.reset, listed, listed]);
+  });
+
+  it.each<[string, RequestListener]>([
+    ['closes the connection', ({ socket }) => void socket.destroy()],
+    ['answers with a page', (_, response) => void response.end('<html>')],
+    [
+      'has no number of tasks',
+      (request, response) =>
+        request.method === 'POST'
+          ? void response.writeHead(501).end('{"detail":"not supported"}')
+          : fromLists(request, response),
+    ],
+  ])('send neither to a server that %s', async (_, answer) => {
+    const { url, resets } = await listing(answer);
+    await begin(await client(url), rowOf('eval'));
+    expect(resets).toEqual([rowOf('eval').reset]);
+  });
+
+  it('wait 30 s for the lists, unless the run ends', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const called = Promise.withResolvers<void>();
+    const { url, resets } = await listing(() => called.resolve());
+    const environment = await client(url);
+    const run = new AbortController();
+    const ended = environment.reset({ row: rowOf('eval'), seed: 1 }, run.signal);
+    const episode = begin(environment, rowOf('eval'));
+    await called.promise;
+    run.abort();
+    await expect(ended).rejects.toMatchObject({ reason: 'aborted' });
+    await vi.advanceTimersByTimeAsync(30_000);
+    await episode;
+    expect(resets).toEqual([rowOf('eval').reset]);
+  });
+
+  it('send neither where the user chose a split, or to which a data set gave a column', async () => {
+    const { url, resets, asked } = await listing(fromLists);
+    await begin(await client(url, { reset: { split: 'dev' } }), rowOf('eval'));
+    const environment = await client(url);
+    for (const column of [{ generated: true }, { generated: 'eval' }, { generated_for: null }])
+      await begin(environment, { ...column, reset: { seed: 7 } });
+    expect(resets).toEqual([
+      { ...rowOf('eval').reset, split: 'dev' },
+      ...[1, 2, 3].map(() => ({ seed: 7 })),
+    ]);
+    expect(asked).toEqual([]);
+  });
+});
 
 describe('against a broken server', () => {
   const cases: Readonly<Record<string, [string, (socket: WebSocket) => string | undefined]>> = {

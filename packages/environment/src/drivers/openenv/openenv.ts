@@ -3,16 +3,19 @@ import { type RawTask, type ToolDefinition, TaskError } from '@trinity-rft/core'
 import { knowSecretHeaders } from '@trinity-rft/core/support';
 import { z } from 'zod';
 import { rowsOfSplit } from '../../native/splits.js';
-import { defineEnvironment } from '../../seam/define.js';
+import { defineEnvironment, type EnvironmentContext } from '../../seam/define.js';
 import type { Environment, Episode, EpisodeStart } from '../../seam/types.js';
 import { endsOnce } from '../../seam/ends-once.js';
+import { isForEval, markEval } from '../shared/eval-rows.js';
 import { createStartCheck } from '../shared/starts.js';
-import { broken } from '../../waiting/within.js';
+import { untimedOf } from '../../waiting/deadline-clock.js';
+import { abortable, broken } from '../../waiting/within.js';
 import { type ActionForm, bearer, readActionForm } from './action-form.js';
 import { type OpenenvArgs, openenvArgs } from './args.js';
 import { wrongAnswer } from './connection.js';
 import { type Begun, createConnections } from './connections.js';
 import { openenvEpisode, serverError } from './episode.js';
+import { type EvalTasks, readEvalTasks } from './eval-tasks.js';
 import { type ObservationData, toolSchema } from './messages.js';
 import { renderObservation, toolDefinition } from './rendering.js';
 
@@ -24,15 +27,22 @@ export const openenv = defineEnvironment<OpenenvArgs>({
   name: 'openenv',
   description: 'Environments of an OpenEnv server, which environment_args.url names.',
   args: openenvArgs,
-  open: async (args, { signal }) => {
+  open: async (args, context) => {
     knowSecretHeaders({ ...args.headers, ...bearer(args.api_key) });
-    const form = await readActionForm(args, { ms: args.start_timeout * 1000, signal });
-    return openenvEnvironment(args, form);
+    const patience = { ms: args.start_timeout * 1000, signal: context.signal };
+    return openenvEnvironment(args, await readActionForm(args, patience), context);
   },
-  tasks: (range) => rowsOfSplit(range, (seed) => ({ reset: { seed } }), JSON.stringify),
+  tasks: (range) => {
+    const rows = rowsOfSplit(range, (seed) => ({ reset: { seed } }), JSON.stringify);
+    return markEval(range, rows);
+  },
 });
 
-function openenvEnvironment(args: OpenenvArgs, form: ActionForm): Environment {
+function openenvEnvironment(
+  args: OpenenvArgs,
+  form: ActionForm,
+  context: EnvironmentContext,
+): Environment {
   const connections = createConnections({
     address: { url: socketUrl(args.url), headers: { ...args.headers, ...bearer(args.api_key) } },
     limit: args.max_connections,
@@ -40,6 +50,18 @@ function openenvEnvironment(args: OpenenvArgs, form: ActionForm): Environment {
     startMs: args.start_timeout * 1000,
   });
   const checkStart = createStartCheck(args.url);
+  // Read once, and only if there are generated rows for evaluations.
+  let evalTasks: Promise<EvalTasks | undefined> | undefined;
+
+  /** Returns the task that the server lists for a generated row, or undefined if there is none. */
+  async function listedTask(start: EpisodeStart, signal: AbortSignal) {
+    const isChosen = 'split' in args.reset || 'index' in args.reset;
+    if (isChosen || !isForEval(start.row)) return undefined;
+    const listed = (evalTasks ??= readEvalTasks(args, context));
+    const found = await untimedOf(start)(() => abortable(listed, signal));
+    const seed = Number(readRow(start.row).reset['seed']);
+    return found && { split: found.split, index: seed % found.count };
+  }
 
   async function begin(start: EpisodeStart, begun: Begun, signal: AbortSignal): Promise<Episode> {
     const { observation: fields } = firstObservation(args.url, begun);
@@ -54,7 +76,7 @@ function openenvEnvironment(args: OpenenvArgs, form: ActionForm): Environment {
 
   return {
     reset: async (start, signal) => {
-      const data = resetData(start, args);
+      const data = { ...resetData(start, args), ...(await listedTask(start, signal)) };
       const begun = await connections.begin({ type: 'reset', data }, start, signal);
       try {
         return await begin(start, begun, signal);

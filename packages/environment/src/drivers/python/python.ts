@@ -6,6 +6,7 @@ import { rowsOfSplit } from '../../native/splits.js';
 import { defineEnvironment } from '../../seam/define.js';
 import type { Environment, Episode, EpisodeStart, Untimed } from '../../seam/types.js';
 import { endsOnce } from '../../seam/ends-once.js';
+import { markEval } from '../shared/eval-rows.js';
 import { createStartCheck } from '../shared/starts.js';
 import { untimedOf } from '../../waiting/deadline-clock.js';
 import { abortable, broken } from '../../waiting/within.js';
@@ -26,7 +27,10 @@ export const python = defineEnvironment<PythonArgs>({
   }),
   open: (args, { signal }) =>
     openBridged(args, { command: args.python, args: ['-u', script()] }, signal),
-  tasks: (range) => rowsOfSplit(range, (seed) => ({ seed }), JSON.stringify),
+  tasks: (range, { kind }) => {
+    const rows = rowsOfSplit(range, (seed) => ({ seed }), JSON.stringify);
+    return kind === 'scienceworld' ? markEval(range, rows) : rows;
+  },
 });
 
 /**

@@ -9,9 +9,16 @@ class ScienceWorldEnv:
         self.broken = False
 
     def get_max_variations(self, name):
-        return 1
+        return 4
 
-    def load(self, name, variation, simplifications, generateGoldPath):
+    def get_variations_train(self):
+        return [0, 1]
+
+    def get_variations_test(self):
+        return [3]
+
+    def load(self, name, variation, simplifications, generateGoldPath=False):
+        self.variation = variation
         if self.broken:
             raise OSError("the Java virtual machine has ended")
 
@@ -19,7 +26,7 @@ class ScienceWorldEnv:
         return "{} made, {} closed".format(self.made, self.closed), {}
 
     def get_task_description(self):
-        return "Do."
+        return "Do {}.".format(self.variation)
 
     def step(self, action):
         self.broken = action == "break"

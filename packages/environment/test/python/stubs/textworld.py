@@ -5,6 +5,9 @@ import sys
 import types
 
 
+__version__ = "1"
+
+
 class GameOptions:
     seeds = path = None
 

@@ -21,13 +21,17 @@ export interface RowFindings {
 
 const defaults = { promptKey: 'prompt', responseKey: 'response' } as const;
 
+/** Returns the path of a task set for messages, or says that its tasks are generated. */
+export const sourceOf = ({ path }: TasksetConfig): string =>
+  path === '' ? 'the generated tasks' : redactText(path);
+
 /** Finds columns that the configuration names but the rows lack, and rows that cannot be used. */
 export function checkRowKeys(
   rows: readonly RawTask[],
   taskset: TasksetConfig,
   parts: TaskParts,
 ): RowFindings {
-  const path = taskset.path === '' ? 'the generated tasks' : redactText(taskset.path);
+  const path = sourceOf(taskset);
   const keys = keysOf(rows[0]);
   const problems: RowProblem[] = [];
   const warnings: RowProblem[] = [...unreadSettings(taskset, parts)];

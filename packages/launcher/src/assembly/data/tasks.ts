@@ -4,10 +4,10 @@ import { createTasksetScheduler, createTaskSource, readTaskRows } from '@trinity
 import type { StageConfig, TasksetConfig } from '@trinity-rft/config';
 import { ConfigError, type RawTask, type Task, TaskError } from '@trinity-rft/core';
 import type { LeasedTask } from '@trinity-rft/core/store';
-import { copyOf, redactText, returnedBy } from '@trinity-rft/core/support';
+import { copyOf, returnedBy } from '@trinity-rft/core/support';
 import { toTask, type EvalSet, type ExplorerState, type TaskFeed } from '@trinity-rft/explorer';
 import type { TaskParts } from '../../context/stage-context.js';
-import { checkRowKeys, type RowFindings } from './check-rows.js';
+import { checkRowKeys, type RowFindings, sourceOf } from './check-rows.js';
 
 export interface StageTasks extends AsyncDisposable {
   readonly feed: TaskFeed;
@@ -304,7 +304,7 @@ function assertNamesKnown(
   });
   const reject = (problem: string, cause?: unknown): never => {
     throw new TaskError(
-      `Row ${row} of task set "${taskset.name}" (${redactText(taskset.path)}): ${problem}`,
+      `Row ${row} of task set "${taskset.name}" (${sourceOf(taskset)}): ${problem}`,
       { code: 'TASK_NAMES', cause },
     );
   };

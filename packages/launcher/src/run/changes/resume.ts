@@ -109,7 +109,7 @@ function whatChanged(key: string, settings: Settings): string {
   const [setting = '', ...file] = key.split('/');
   const value = settings[setting];
   if (setting === 'plugins') return `the plugin ${file.join('/')} has`;
-  if (typeof value !== 'string') return 'the tasks that it generates have';
+  if (typeof value !== 'string' || value === '') return 'the tasks that it generates have';
   return `the contents of ${[value, ...file].join('/')} have`;
 }
 

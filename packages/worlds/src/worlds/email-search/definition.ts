@@ -111,7 +111,8 @@ function searchWorld(mailbox: Mailbox, row: Row, args: Grading): World {
       ? saysAnswer(answer, row.answer)
       : judge.ask(acceptsAnswer({ question: row.question, reference: row.answer, answer }));
   const finish = async (given: string, sources: readonly string[]): Promise<StepResult> => {
-    const answer = given === '' || /^i don'?t know\.?$/i.test(given) ? undefined : given;
+    const answer =
+      given === '' || /^i (?:don['’]?t|do not) know[.!]?$/i.test(given) ? undefined : given;
     const isRight = answer !== undefined && (await isAccepted(answer));
     return end(scoreOf(answer, isRight, sources));
   };

@@ -31,6 +31,16 @@ it('finds, reads and answers, and scores by the rubric of Trinity-RFT', async ()
   await environment.close();
 });
 
+it.each(["I don't know.", 'I don’t know', 'I do not know.'])(
+  'takes %s for no answer, not for a wrong one',
+  async (answer) => {
+    const { environment, call } = await begin({ level: 1, scoring: 'rubric' });
+    const result = await call('generate_response', { answer });
+    expect(result).toMatchObject({ done: true, reward: 0 });
+    await environment.close();
+  },
+);
+
 it('refuses calls that do not fit, with the reason', async () => {
   const { environment, call } = await begin({ level: 1 });
   expect(await call('search_emails', { keywords: 'x' })).toMatchObject({

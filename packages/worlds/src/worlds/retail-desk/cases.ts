@@ -4,14 +4,7 @@
  */
 import { type Random, createRandom } from '@trinity-rft/core';
 import { pick } from '../shared/pick.js';
-import {
-  copyOf,
-  type Customer,
-  drawAddress,
-  drawShop,
-  type Order,
-  type ShopState,
-} from './shop.js';
+import { type Customer, drawAddress, drawShop, type Order, type ShopState } from './shop.js';
 
 /** A change to the order that the customer asks for. */
 export type Wish =
@@ -71,7 +64,7 @@ function drawWish(kind: (typeof kinds)[number], random: Random): Wish {
  * be denied.
  */
 export function goalOf({ state, order, wish, isAllowed }: RetailCase): ShopState {
-  const goal = copyOf(state);
+  const goal = structuredClone(state);
   const found = goal.orders.find(({ id }) => id === order.id);
   if (found !== undefined && isAllowed) grant(found, wish);
   return goal;

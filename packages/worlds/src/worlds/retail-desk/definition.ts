@@ -20,7 +20,7 @@ import {
   type Wish,
 } from './cases.js';
 import { reply } from './customer.js';
-import { copyOf, type Order } from './shop.js';
+import type { Order } from './shop.js';
 
 const argsSchema = z.strictObject({
   /** Difficulty. 1: cancellations; 2: also returns and moves; 3: also wishes to be denied. */
@@ -66,7 +66,7 @@ Rules:
 - When the rules do not allow it, say that you cannot do it.`;
 
 function deskWorld(given: RetailCase): World {
-  const state = copyOf(given.state);
+  const state = structuredClone(given.state);
   const before = JSON.stringify(state);
   const goal = JSON.stringify(goalOf(given));
   const known = new Set<string>();

@@ -61,5 +61,3 @@ export function drawShop(customerCount: number, random: Random): ShopState {
 
 export const drawAddress = (random: Random): string =>
   `${1 + random.integer(99)} ${pick(streets, random)} Street`;
-
-export const copyOf = (state: ShopState): ShopState => structuredClone(state);

@@ -4,8 +4,8 @@ import {
   defineEnvironment,
   nativeEnvironment,
   rowsOfSplit,
-  type StepResult,
   type TaskRange,
+  type ToolAction,
   type World,
 } from '@trinity-rft/environment';
 import { z } from 'zod';
@@ -79,14 +79,16 @@ const generated = (range: TaskRange, level: number): readonly RawTask[] =>
 /**
  * Creates an episode that records tool calls without executing them. The episode ends with a
  * message that calls no tool or that reaches the expected number of calls; all calls of the episode
- * are graded.
+ * are graded. A call of a tool that does not exist, beside a call that is recorded, counts as wrong.
  */
 function callWorld({ question, functions, answers }: ToolCallRow): World {
   const names = new Map(functions.map(({ name }) => [toolName(name), name]));
   const calls: Call[] = [];
-  const verdict = () => (areRightCalls(functions, calls, answers) ? 1 : 0);
-  const note = (name: string, given: Call['arguments'], more: number): StepResult => {
+  let hasRefused = false;
+  const verdict = () => (!hasRefused && areRightCalls(functions, calls, answers) ? 1 : 0);
+  const note = (name: string, { arguments: given, more = 0, refused = 0 }: ToolAction) => {
     calls.push({ name, arguments: given });
+    hasRefused ||= refused > 0;
     const done = calls.length >= answers.length && more === 0;
     return { observation: 'Noted.', reward: done ? verdict() : 0, done };
   };
@@ -98,11 +100,11 @@ function callWorld({ question, functions, answers }: ToolCallRow): World {
       if (action.type === 'text')
         return { observation: 'No tool was called.', reward: verdict(), done: true };
       const name = names.get(action.name);
-      if (name !== undefined) return note(name, action.arguments, action.more ?? 0);
+      if (name !== undefined) return note(name, action);
       return refuse(`There is no tool ${action.name}. There are ${[...names.keys()].join(', ')}.`);
     },
     grade: verdict,
-    stateKey: () => JSON.stringify(calls),
+    stateKey: () => JSON.stringify([calls, hasRefused]),
   };
 }
 
