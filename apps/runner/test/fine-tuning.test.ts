@@ -166,6 +166,18 @@ describe('trinity serve --openai-fine-tuning', () => {
     );
     expect(rewards.at(-1)).toBeGreaterThan(rewards[0]! + 0.2);
 
+    const long = { messages: [question(1), said('2'.repeat(600))] };
+    const invalid = await jobs.create({
+      model: 'small',
+      training_file: await upload(client, [...sums, long]),
+    });
+    const { error: refusal } = await finished(client, invalid);
+    expect(refusal?.code).toBe('invalid_training_file');
+    expect(refusal?.message).toMatch(
+      /file-\w+\. Line 41: it has 6\d\d tokens [^]* remove the row\.$/,
+    );
+    expect(refusal?.message.split('tokens')).toHaveLength(2);
+
     const ask = (name: string) => answerOf(client, name);
     expect(await ask(model)).toBe('14');
     expect(await ask('small')).not.toBe('14');

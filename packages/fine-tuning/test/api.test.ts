@@ -269,6 +269,21 @@ describe('jobs', () => {
     expect(error?.message).toContain('Line 3: messages: ');
   });
 
+  it('name the lines in which a grader misses something', async () => {
+    const { client, upload, statusOf } = await serve();
+    const [training_file, validation_file] = await Promise.all(
+      [[task], [task, { messages: task.messages }]].map((rows) => upload(rows)),
+    );
+    const job = await client.fineTuning.jobs.create({
+      ...{ model: 'base', training_file: training_file!, validation_file },
+      method: { type: 'reinforcement', reinforcement: { grader: exact } },
+    });
+    await expect.poll(() => statusOf(job.id)).toBe('failed');
+    const { error } = await client.fineTuning.jobs.retrieve(job.id);
+    expect(error).toMatchObject({ code: 'invalid_validation_file', param: 'validation_file' });
+    expect(error?.message).toMatch(/ Line 2: .*item\.truth.*[^.]\.$/);
+  });
+
   it('wait for a process that has taken their run between the look and the start', async () => {
     const { client, commands, upload } = await serve();
     const training_file = await upload([answer]);
@@ -320,19 +335,30 @@ describe('jobs', () => {
     expect(error?.message).toContain('The model "base" is not here any more');
   });
 
-  it('say what the check of their configuration says', async () => {
-    const refuse = { outcome: 'failed', output: 'config.yaml: Row 1 is too long.' } as const;
-    const { client, upload, statusOf } = await serve({
+  it.each([
+    ['config.yaml: The model is broken.', 'invalid_job', 'config.yaml: The model is broken.'],
+    [
+      'config.yaml:2:1 path: "rows" (rows.jsonl): 9 of 9 rows cannot be learned from.\n  Row 0 of "rows": it is long.\n  Row 1 of "rows": it has 603 tokens.\n  ... and 7 more\n',
+      'invalid_training_file',
+      /^The job failed due to an invalid training file file-\w+\. Line 1: it is long\. Line 3: it has 603 tokens\. \.\.\. and 7 more$/,
+    ],
+  ])('say what the check of their configuration says: %s', async (output, code, message) => {
+    const refuse = { outcome: 'failed', output } as const;
+    const { client, statusOf } = await serve({
       start: () => ({
         ended: Promise.resolve(refuse),
         stop: () => undefined,
         kill: () => undefined,
       }),
     });
-    const training_file = await upload([answer]);
+    const text = `${JSON.stringify(answer)}\n\n${JSON.stringify(answer)}`;
+    const file = await toFile(Buffer.from(text), 'rows.jsonl');
+    const { id: training_file } = await client.files.create({ file, purpose: 'fine-tune' });
     const job = await client.fineTuning.jobs.create({ model: 'base', training_file });
     await expect.poll(() => statusOf(job.id)).toBe('failed');
-    expect((await client.fineTuning.jobs.retrieve(job.id)).error?.message).toBe(refuse.output);
+    const { error } = await client.fineTuning.jobs.retrieve(job.id);
+    expect(error?.code).toBe(code);
+    expect(error?.message).toMatch(message);
   });
 });
 

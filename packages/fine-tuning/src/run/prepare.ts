@@ -1,13 +1,13 @@
 /** Checks the files of a job, and writes the configuration of its training run. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { modelsOfGrader } from '@trinity-rft/workflow/reward';
+import { checkGraderRow, modelsOfGrader } from '@trinity-rft/workflow/reward';
 import type { BaseModels, ModelSettings } from '../store/base-models.js';
 import type { FileStore } from '../store/files.js';
 import type { JobError, JobRecord, JobStore } from '../store/jobs.js';
 import type { Hyperparameters, JobMethod } from '../wire/job-request.js';
 import { configurationText, stepsOf } from './configuration.js';
-import { checkRows, writePairs } from './rows.js';
+import { checkRows, writePairs, type Row } from './rows.js';
 import { baseRate, resolveHyperparameters } from './settings.js';
 
 export interface PrepareContext {
@@ -35,16 +35,17 @@ export async function prepareJob(job: JobRecord, context: PrepareContext): Promi
   const { type } = job.method;
   const settings = settingsOf(job, models, jobs);
   if (!settings) return { error: modelGone(job.model, 'model') };
-  const graders =
-    job.method.type === 'reinforcement' ? modelsOfGrader(job.method.reinforcement.grader) : [];
+  const grader = job.method.type === 'reinforcement' ? job.method.reinforcement.grader : undefined;
+  const graders = grader === undefined ? [] : modelsOfGrader(grader);
   const gone = graders.find((name) => !models[name]);
   if (gone !== undefined) return { error: modelGone(gone, 'method.reinforcement.grader') };
+  const gradable = (row: Row): void => grader && checkGraderRow(grader, row);
   const training = files.pathOf(job.training_file);
-  const checked = await checkRows(training, type);
+  const checked = await checkRows(training, type, gradable);
   if (checked.faults.length > 0) return faulty('training_file', job.training_file, checked.faults);
   const validation = job.validation_file === null ? undefined : files.pathOf(job.validation_file);
   if (validation !== undefined) {
-    const { faults } = await checkRows(validation, type);
+    const { faults } = await checkRows(validation, type, gradable);
     if (faults.length > 0) return faulty('validation_file', job.validation_file!, faults);
   }
   const numbers = resolveHyperparameters(hyperparametersOf(job.method), type, checked.count);
@@ -67,6 +68,25 @@ export async function prepareJob(job: JobRecord, context: PrepareContext): Promi
   };
   await writeFile(configurationOf(jobs, job.id), configurationText(plan));
   return { changes: { method: withNumbers(job.method, numbers), steps: stepsOf(plan) } };
+}
+
+/**
+ * Converts the output of a failed `trinity config check` to the error of the job. Names the lines of
+ * rows that are too long for the model, which the check numbers from 0.
+ */
+export async function errorOfCheck(
+  { training_file: file, method }: JobRecord,
+  output: string,
+  { files }: PrepareContext,
+): Promise<JobError> {
+  const lines: number[] = [];
+  await checkRows(files.pathOf(file), method.type, (_, line) => void lines.push(line));
+  const faults = [
+    ...output.matchAll(/^ *(?:Row (\d+) of "rows": (.*)|(\.{3} and \d+ more))$/gm),
+  ].map(([, row, problem, more]) => more ?? `Line ${lines[Number(row)]}: ${problem}`);
+  return faults.length > 0
+    ? faulty('training_file', file, faults).error
+    : { code: 'invalid_job', message: output, param: null };
 }
 
 /**
@@ -110,7 +130,7 @@ export const trainedName = ({
  */
 const baseOf = (model: string): string => /^ft:(.+):local:[^:]*:[^:]+$/.exec(model)?.[1] ?? model;
 
-const faulty = (param: string, file: string, faults: readonly string[]): Prepared => ({
+const faulty = (param: string, file: string, faults: readonly string[]) => ({
   error: {
     code: param === 'training_file' ? 'invalid_training_file' : 'invalid_validation_file',
     message: `The job failed due to an invalid ${param.replace('_', ' ')} ${file}. ${faults.join(' ')}`,
