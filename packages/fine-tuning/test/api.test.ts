@@ -316,6 +316,43 @@ describe('jobs', () => {
     expect(events).toEqual([`${id}: running, 3 steps of base`, `${id}: cancelled`]);
   });
 
+  it('serve their checkpoints, whatever they do later', async () => {
+    const before = await serve();
+    const { jobs } = before.client.fineTuning;
+    const training_file = await before.upload([answer]);
+    const { id } = await jobs.create({ model: 'base', training_file });
+    await expect.poll(() => before.commands.length).toBe(2);
+    const run = path.join(directory, 'runs/fine-tuning', id);
+    const save = (step: number): Promise<void> =>
+      cp(practice, path.join(run, `global_step_${step}`), { recursive: true });
+    await save(1);
+    const [checkpoint] = await all(jobs.checkpoints.list(id));
+    const name = `ft:base:local::${id.slice(-8)}`;
+    expect(checkpoint?.fine_tuned_model_checkpoint).toBe(`${name}:ckpt-step-1`);
+    const ask = ({ client }: typeof before, step: number) =>
+      client.chat.completions.create({
+        model: `${name}:ckpt-step-${step}`,
+        messages: [{ role: 'user', content: '1+1=' }],
+        max_tokens: 1,
+      });
+    expect((await ask(before, 1)).choices).toHaveLength(1);
+    await expect(before.client.models.delete(name)).rejects.toMatchObject({ status: 404 });
+    await jobs.cancel(id);
+    await save(2);
+    expect(await all(jobs.checkpoints.list(id))).toHaveLength(2);
+    expect((await ask(before, 2)).choices).toHaveLength(1);
+    await before.server.close();
+    opened = [];
+    const after = await serve();
+    expect((await ask(after, 2)).choices).toHaveLength(1);
+    expect(await after.client.models.retrieve(`${name}:ckpt-step-2`)).toMatchObject({
+      owned_by: 'org-local',
+    });
+    await after.client.models.delete(name);
+    await expect(ask(after, 2)).rejects.toMatchObject({ status: 404 });
+    expect((await all(after.client.models.list())).map((model) => model.id)).toEqual(['base']);
+  });
+
   it('name a model that is not here any more', async () => {
     const { promise: ended, resolve: end } = Promise.withResolvers<CommandEnd>();
     const waits = { ended, stop: () => undefined, kill: () => undefined };

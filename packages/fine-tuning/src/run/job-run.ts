@@ -54,8 +54,8 @@ export interface JobOptions extends PrepareContext {
   /** Called when the training run of a job starts or resumes. */
   readonly onStart: (job: JobRecord) => void;
   /**
-   * Makes the model of a job that has succeeded available to clients, and its checkpoints at these
-   * train steps.
+   * Makes the checkpoints of a job at these train steps available to clients, and the model of a job
+   * that has succeeded.
    */
   readonly serve: (job: JobRecord, steps: readonly number[]) => void;
   /** Called when a job has succeeded, failed or been cancelled. */
@@ -151,10 +151,10 @@ interface Follower {
 }
 
 /**
- * Adds an event for each new train step and checkpoint, and another event if the evaluation of a
+ * Adds an event for each new train step and checkpoint, serves the checkpoint, and adds another event if the evaluation of a
  * step ends later. Skips those for which an earlier server process has added an event.
  */
-function followSteps(id: string, folder: string, { jobs }: JobOptions): Follower {
+function followSteps(id: string, folder: string, { jobs, serve }: JobOptions): Follower {
   const file = path.join(folder, 'monitor', 'metrics.jsonl');
   const { method, steps: total } = jobs.get(id);
   const saidData = jobs.events(id).map(({ data }) => data);
@@ -183,6 +183,7 @@ function followSteps(id: string, folder: string, { jobs }: JobOptions): Follower
     for (const step of await checkpointSteps(folder)) {
       if (saidCheckpoints.has(step) || step > lastStep) continue;
       saidCheckpoints.add(step);
+      serve(jobs.get(id), [step]);
       const message = `Checkpoint created at step ${step}`;
       await jobs.say(id, { message, data: { checkpoint: step } });
     }

@@ -109,20 +109,20 @@ const modelGone = (model: string, param: string): JobError => ({
   param,
 });
 
+/** Returns the name of the trained model, or undefined if the job has no trained model. */
+export const trainedName = (job: JobRecord): string | undefined =>
+  job.checkpoint === null || job.deleted ? undefined : modelName(job);
+
+/** Returns the name that the trained model has or would have, `ft:MODEL:local:SUFFIX:ID`. */
+export const modelName = ({ id, model, suffix }: JobRecord): string =>
+  `ft:${baseOf(model)}:local:${suffix}:${id.slice(-8)}`;
+
 /**
- * Returns the name of the trained model, `ft:MODEL:local:SUFFIX:ID`, or undefined if the job has no
- * trained model.
+ * Returns the name of a checkpoint. A checkpoint is served when it is saved, whatever the job does
+ * later. Returns undefined if the trained model, and with it the checkpoint, was deleted.
  */
-export const trainedName = ({
-  id,
-  model,
-  suffix,
-  checkpoint,
-  deleted,
-}: JobRecord): string | undefined =>
-  checkpoint === null || deleted
-    ? undefined
-    : `ft:${baseOf(model)}:local:${suffix}:${id.slice(-8)}`;
+export const nameOfCheckpoint = (job: JobRecord, step: number): string | undefined =>
+  job.deleted ? undefined : `${modelName(job)}:ckpt-step-${step}`;
 
 /**
  * Returns the base model from the name of a trained model, or the name itself if it is that of a

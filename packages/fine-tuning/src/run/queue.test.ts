@@ -130,6 +130,16 @@ it('adds the reward of an evaluation that ends after its step', async () => {
   expect(said()).toEqual([trained, evaluated]);
 });
 
+it('serves a checkpoint when it is saved', async () => {
+  const { id, queue, served } = await start();
+  const run = path.join(folder, project, id);
+  await mkdir(path.join(run, 'monitor'), { recursive: true });
+  const trained = { role: 'trainer', step: 1, metrics: { 'actor/final_loss': 2 }, timing: {} };
+  await appendFile(path.join(run, 'monitor', 'metrics.jsonl'), `${JSON.stringify(trained)}\n`);
+  await expect.poll(() => served).toEqual(['null', '1']);
+  await queue.close();
+});
+
 it('keeps a trained model whose result file cannot be written', async () => {
   const { jobs, id, end, ends } = await start();
   await rm(path.join(folder, 'files'), { recursive: true });
