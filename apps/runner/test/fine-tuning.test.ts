@@ -223,6 +223,35 @@ describe('trinity serve --openai-fine-tuning', () => {
     expect(weightsDigest(runOf('killed', job.id))).toBe(weightsDigest(runOf('killed', again.id)));
   }, 240_000);
 
+  it('says why all rollouts of a job failed, and does not repeat them', async () => {
+    const { client } = await serve('hopeless');
+    const file = await upload(client, tasks);
+    const job = await client.fineTuning.jobs.create({
+      ...{ model: 'small', training_file: file, validation_file: file, seed: 3 },
+      method: {
+        type: 'reinforcement',
+        reinforcement: {
+          grader: {
+            type: 'score_model',
+            name: 'judge',
+            model: 'small',
+            input: [{ role: 'user', content: `${'1'.repeat(300)} {{ sample.output_text }}` }],
+          },
+          hyperparameters: { n_epochs: 4, batch_size: 4 },
+        },
+      },
+    });
+    const { error } = await finished(client, job);
+    expect(error).toEqual({
+      code: 'training_failed',
+      message: expect.stringMatching(/^All rollouts failed, the first one as follows\. .* has \d+ tokens; at most/),
+      param: null,
+    });
+    expect(error?.message.length).toBeLessThan(400);
+    const restarts = (await messagesOf(client, job.id)).filter((each) => / again/.test(each));
+    expect(restarts).toEqual([]);
+  }, 240_000);
+
   it('trains on a Tinker server, and serves the adapter that comes home', async () => {
     const tinkerKey = `tml-${key}`;
     workspace.write(
