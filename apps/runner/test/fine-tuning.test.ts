@@ -244,7 +244,9 @@ describe('trinity serve --openai-fine-tuning', () => {
     const { error } = await finished(client, job);
     expect(error).toEqual({
       code: 'training_failed',
-      message: expect.stringMatching(/^All rollouts failed, the first one as follows\. .* has \d+ tokens; at most/),
+      message: expect.stringMatching(
+        /^All rollouts failed, the first one as follows\. .* has \d+ tokens; at most/,
+      ),
       param: null,
     });
     expect(error?.message.length).toBeLessThan(400);
