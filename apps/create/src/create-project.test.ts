@@ -85,6 +85,9 @@ describe('createProject', () => {
     await expect(createProject({ folder: 'file', cwd })).rejects.toThrow(
       'file is a file. Choose a folder that does not exist.',
     );
+    await expect(createProject({ folder: 'file/in', cwd })).rejects.toThrow(
+      /file.in cannot be written: ENOTDIR.* Name a folder that this process may write\.$/,
+    );
     expect(await readFile(path.join(cwd, 'file'), 'utf8')).toBe('mine');
   });
 });

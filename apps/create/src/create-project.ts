@@ -1,8 +1,9 @@
 /** Copies the files of a template into a new folder. */
 import { existsSync } from 'node:fs';
-import { cp, mkdir, readdir, rename, stat, writeFile } from 'node:fs/promises';
+import { cp, readdir, rename, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
+import { makeFolder } from '@trinity-rft/core/support';
 import { packageNameOf, partFile, partsOf } from './manifest.js';
 import { installCommand, packageManagerOf, quoted, type Environment } from './next-steps.js';
 import { findTemplate, packageFolder } from './templates.js';
@@ -83,12 +84,13 @@ export async function copyParts(
 
 /**
  * Creates a folder. An existing folder is accepted if it contains nothing but `.git`.
- * @throws ConfigError if the path is a file, or the folder contains anything else
+ * @throws ConfigError if the path is a file, or the folder contains anything else or cannot be
+ * written
  */
 export async function makeEmptyFolder(folder: string): Promise<void> {
   if ((await stat(folder).catch(() => undefined))?.isFile())
     throw new ConfigError(`${folder} is a file. Choose a folder that does not exist.`);
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   const files = (await readdir(folder)).filter((file) => file !== '.git');
   if (files.length > 0)
     throw new ConfigError(

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { createExperience, describeError } from '@trinity-rft/core';
+import { readEnd } from '@trinity-rft/launcher/files';
 import {
   defineReward,
   defineWorkflow,
@@ -400,6 +401,10 @@ describe('failed runs', () => {
       const { error, output } = await runHere(workspace, config, { workflows: [hopeless] });
       expect(error).toMatchObject({ code: 'ALL_RUNS_FAILED' });
       expect(error?.message).toMatch(/^All 32 runs of the last 2 explore steps failed\./);
+      expect(await readEnd(job('hopeless'))).toMatchObject({
+        how: 'failed',
+        error: { code: 'ALL_RUNS_FAILED', cause: 'Workflow "hopeless" threw: no' },
+      });
       expect(output).not.toContain('All 32 runs');
       expect(readFileSync(path.join(job('hopeless'), 'log/trinity.log'), 'utf8')).toMatch(
         /ERROR .* The run failed: All 32 runs .*: Workflow "hopeless" threw: no\n/,

@@ -166,6 +166,18 @@ describe('trinity serve --openai-fine-tuning', () => {
     );
     expect(rewards.at(-1)).toBeGreaterThan(rewards[0]! + 0.2);
 
+    const long = { messages: [question(1), said('2'.repeat(600))] };
+    const invalid = await jobs.create({
+      model: 'small',
+      training_file: await upload(client, [...sums, long]),
+    });
+    const { error: refusal } = await finished(client, invalid);
+    expect(refusal?.code).toBe('invalid_training_file');
+    expect(refusal?.message).toMatch(
+      /file-\w+\. Line 41: it has 6\d\d tokens [^]* remove the row\.$/,
+    );
+    expect(refusal?.message.split('tokens')).toHaveLength(2);
+
     const ask = (name: string) => answerOf(client, name);
     expect(await ask(model)).toBe('14');
     expect(await ask('small')).not.toBe('14');
@@ -209,6 +221,37 @@ describe('trinity serve --openai-fine-tuning', () => {
     const again = await after.client.fineTuning.jobs.create({ ...body, training_file });
     expect((await finished(after.client, again)).status).toBe('succeeded');
     expect(weightsDigest(runOf('killed', job.id))).toBe(weightsDigest(runOf('killed', again.id)));
+  }, 240_000);
+
+  it('says why all rollouts of a job failed, and does not repeat them', async () => {
+    const { client } = await serve('hopeless');
+    const file = await upload(client, tasks);
+    const job = await client.fineTuning.jobs.create({
+      ...{ model: 'small', training_file: file, validation_file: file, seed: 3 },
+      method: {
+        type: 'reinforcement',
+        reinforcement: {
+          grader: {
+            type: 'score_model',
+            name: 'judge',
+            model: 'small',
+            input: [{ role: 'user', content: `${'1'.repeat(300)} {{ sample.output_text }}` }],
+          },
+          hyperparameters: { n_epochs: 4, batch_size: 4 },
+        },
+      },
+    });
+    const { error } = await finished(client, job);
+    expect(error).toEqual({
+      code: 'training_failed',
+      message: expect.stringMatching(
+        /^All rollouts failed, the first one as follows\. .* has \d+ tokens; at most/,
+      ),
+      param: null,
+    });
+    expect(error?.message.length).toBeLessThan(400);
+    const restarts = (await messagesOf(client, job.id)).filter((each) => / again/.test(each));
+    expect(restarts).toEqual([]);
   }, 240_000);
 
   it('trains on a Tinker server, and serves the adapter that comes home', async () => {

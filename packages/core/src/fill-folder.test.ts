@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { fillFolder } from './fill-folder.js';
+import { fillFolder, makeFolder } from './fill-folder.js';
 
 const root = await mkdtemp(path.join(tmpdir(), 'fill-folder-'));
 const at = (...names: string[]): string => path.join(root, ...names);
@@ -82,6 +82,15 @@ describe('fillFolder', () => {
     await expect(two).rejects.toThrow('out is not empty: it holds one. Name a folder');
     expect(await readdir(at('out'))).toEqual(['one']);
     expect(await readdir(root)).toEqual(['out']);
+  });
+
+  it('says that a folder cannot be written', async () => {
+    await writeFile(at('file'), '');
+    for (const make of [(folder: string) => fillFolder(folder, fill('new')), makeFolder])
+      await expect(make(at('file', 'out'))).rejects.toMatchObject({
+        name: 'ConfigError',
+        message: `${at('file', 'out')} cannot be written: ENOTDIR: not a directory. Name a folder that this process may write.`,
+      });
   });
 
   it('removes the parent folders that it created if it fails, and keeps the others', async () => {

@@ -1,9 +1,9 @@
 /** Creates folders atomically: a folder is filled under a temporary name, the draft. */
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
-import { mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { access, constants, mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { ConfigError } from './errors.js';
+import { ConfigError, describeError } from './errors.js';
 
 /**
  * Calls `fill` with a draft of `directory`. The draft is renamed to `directory` when `fill`
@@ -11,7 +11,7 @@ import { ConfigError } from './errors.js';
  * inside it, because a mounted or linked folder cannot be replaced. Drafts of killed processes
  * remain: a process in another container may still write to a draft that looks like one.
  * @throws ConfigError when `directory` is a file or a folder that holds more than drafts, at the
- * start or at the end
+ * start or at the end, or when it cannot be created
  */
 export async function fillFolder<T>(
   directory: string,
@@ -22,7 +22,7 @@ export async function fillFolder<T>(
   const prefix = exists ? path.join(place, '.partial-') : `${place}.partial-`;
   await assertEmptyFolder(place, prefix);
   const draft = `${prefix}${process.pid}-${randomUUID()}`;
-  const first = await mkdir(draft, { recursive: true });
+  const first = await makeFolder(place, draft);
   const removeAtExit = (): void => rmSync(draft, { recursive: true, force: true });
   process.once('exit', removeAtExit);
   try {
@@ -41,6 +41,31 @@ export async function fillFolder<T>(
       await rmdir(made).catch(() => undefined);
       made = path.dirname(made);
     }
+  }
+}
+
+/**
+ * Creates the folder of a command's output, unless it exists, and checks that it can be written.
+ * @param directory folder that the user has named
+ * @param folder folder to create in its place. @default `directory`
+ * @returns path of the first folder that was created; undefined if there was none to create
+ * @throws ConfigError when the folder cannot be created or written
+ */
+export async function makeFolder(
+  directory: string,
+  folder = directory,
+): Promise<string | undefined> {
+  try {
+    const first = await mkdir(folder, { recursive: true });
+    await access(folder, constants.W_OK);
+    return first;
+  } catch (cause) {
+    // The system's message ends with the path, which may be that of a draft.
+    const why = describeError(cause).replace(/, \w+ '.*$/s, '');
+    throw new ConfigError(
+      `${directory} cannot be written: ${why}. Name a folder that this process may write.`,
+      { code: 'FOLDER_NOT_WRITABLE', cause },
+    );
   }
 }
 

@@ -9,5 +9,5 @@ export {
   type BaseModels,
   type ModelSettings,
 } from './store/base-models.js';
-export type { Command, CommandEnd, StartCommand } from './run/job-run.js';
+export type { Command, CommandEnd, Restarts, StartCommand } from './run/job-run.js';
 export type { WebhookSettings } from './run/webhook.js';

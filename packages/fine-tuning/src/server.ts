@@ -16,7 +16,7 @@ import { addGraderRoutes } from './routes/grader-routes.js';
 import { addJobRoutes } from './routes/job-routes.js';
 import { addModelRoutes, type Brought } from './routes/model-routes.js';
 import { project } from './run/configuration.js';
-import { trainedName } from './run/prepare.js';
+import { nameOfCheckpoint, trainedName } from './run/prepare.js';
 import { checkpointFolder, type StartCommand } from './run/job-run.js';
 import { createQueue } from './run/queue.js';
 import { checkWebhook, notifyProduct, type WebhookSettings } from './run/webhook.js';
@@ -115,7 +115,8 @@ async function openLocked(
   const closing = new AbortController();
 
   const serve = (job: JobRecord, steps: readonly number[]): void => {
-    for (const [name, place] of trainedModels(job, steps, runs)) server.models.add(name, place);
+    for (const [name, place] of trainedModels(job, steps, runs))
+      if (!server.models.names.includes(name)) server.models.add(name, place);
   };
   const notices: Promise<unknown>[] = [];
   const notify = async (job: JobRecord): Promise<void> => {
@@ -189,18 +190,17 @@ async function openLocked(
   };
 }
 
-/** Returns the trained model of a job and its checkpoints, as pairs of model name and folder. */
+/** Returns the checkpoints of a job and its trained model, as pairs of model name and folder. */
 function trainedModels(
   job: JobRecord,
   steps: readonly number[],
   runs: string,
 ): readonly (readonly [string, string])[] {
-  const name = trainedName(job);
-  if (name === undefined || job.checkpoint === null) return [];
-  const checkpoints = steps.map(
-    (step) => [`${name}:ckpt-step-${step}`, checkpointFolder(runs, job.id, step)] as const,
-  );
-  return [[name, job.checkpoint], ...checkpoints];
+  const named = [
+    [trainedName(job), job.checkpoint],
+    ...steps.map((step) => [nameOfCheckpoint(job, step), checkpointFolder(runs, job.id, step)]),
+  ] as const;
+  return named.flatMap(([name, place]) => (name && place ? [[name, place] as const] : []));
 }
 
 /**

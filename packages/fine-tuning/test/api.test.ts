@@ -269,6 +269,21 @@ describe('jobs', () => {
     expect(error?.message).toContain('Line 3: messages: ');
   });
 
+  it('name the lines in which a grader misses something', async () => {
+    const { client, upload, statusOf } = await serve();
+    const [training_file, validation_file] = await Promise.all(
+      [[task], [task, { messages: task.messages }]].map((rows) => upload(rows)),
+    );
+    const job = await client.fineTuning.jobs.create({
+      ...{ model: 'base', training_file: training_file!, validation_file },
+      method: { type: 'reinforcement', reinforcement: { grader: exact } },
+    });
+    await expect.poll(() => statusOf(job.id)).toBe('failed');
+    const { error } = await client.fineTuning.jobs.retrieve(job.id);
+    expect(error).toMatchObject({ code: 'invalid_validation_file', param: 'validation_file' });
+    expect(error?.message).toMatch(/ Line 2: .*item\.truth.*[^.]\.$/);
+  });
+
   it('wait for a process that has taken their run between the look and the start', async () => {
     const { client, commands, upload } = await serve();
     const training_file = await upload([answer]);
@@ -301,6 +316,43 @@ describe('jobs', () => {
     expect(events).toEqual([`${id}: running, 3 steps of base`, `${id}: cancelled`]);
   });
 
+  it('serve their checkpoints, whatever they do later', async () => {
+    const before = await serve();
+    const { jobs } = before.client.fineTuning;
+    const training_file = await before.upload([answer]);
+    const { id } = await jobs.create({ model: 'base', training_file });
+    await expect.poll(() => before.commands.length).toBe(2);
+    const run = path.join(directory, 'runs/fine-tuning', id);
+    const save = (step: number): Promise<void> =>
+      cp(practice, path.join(run, `global_step_${step}`), { recursive: true });
+    await save(1);
+    const [checkpoint] = await all(jobs.checkpoints.list(id));
+    const name = `ft:base:local::${id.slice(-8)}`;
+    expect(checkpoint?.fine_tuned_model_checkpoint).toBe(`${name}:ckpt-step-1`);
+    const ask = ({ client }: typeof before, step: number) =>
+      client.chat.completions.create({
+        model: `${name}:ckpt-step-${step}`,
+        messages: [{ role: 'user', content: '1+1=' }],
+        max_tokens: 1,
+      });
+    expect((await ask(before, 1)).choices).toHaveLength(1);
+    await expect(before.client.models.delete(name)).rejects.toMatchObject({ status: 404 });
+    await jobs.cancel(id);
+    await save(2);
+    expect(await all(jobs.checkpoints.list(id))).toHaveLength(2);
+    expect((await ask(before, 2)).choices).toHaveLength(1);
+    await before.server.close();
+    opened = [];
+    const after = await serve();
+    expect((await ask(after, 2)).choices).toHaveLength(1);
+    expect(await after.client.models.retrieve(`${name}:ckpt-step-2`)).toMatchObject({
+      owned_by: 'org-local',
+    });
+    await after.client.models.delete(name);
+    await expect(ask(after, 2)).rejects.toMatchObject({ status: 404 });
+    expect((await all(after.client.models.list())).map((model) => model.id)).toEqual(['base']);
+  });
+
   it('name a model that is not here any more', async () => {
     const { promise: ended, resolve: end } = Promise.withResolvers<CommandEnd>();
     const waits = { ended, stop: () => undefined, kill: () => undefined };
@@ -320,19 +372,30 @@ describe('jobs', () => {
     expect(error?.message).toContain('The model "base" is not here any more');
   });
 
-  it('say what the check of their configuration says', async () => {
-    const refuse = { outcome: 'failed', output: 'config.yaml: Row 1 is too long.' } as const;
-    const { client, upload, statusOf } = await serve({
+  it.each([
+    ['config.yaml: The model is broken.', 'invalid_job', 'config.yaml: The model is broken.'],
+    [
+      'config.yaml:2:1 path: "rows" (rows.jsonl): 9 of 9 rows cannot be learned from.\n  Row 0 of "rows": it is long.\n  Row 1 of "rows": it has 603 tokens.\n  ... and 7 more\n',
+      'invalid_training_file',
+      /^The job failed due to an invalid training file file-\w+\. Line 1: it is long\. Line 3: it has 603 tokens\. \.\.\. and 7 more$/,
+    ],
+  ])('say what the check of their configuration says: %s', async (output, code, message) => {
+    const refuse = { outcome: 'failed', output } as const;
+    const { client, statusOf } = await serve({
       start: () => ({
         ended: Promise.resolve(refuse),
         stop: () => undefined,
         kill: () => undefined,
       }),
     });
-    const training_file = await upload([answer]);
+    const text = `${JSON.stringify(answer)}\n\n${JSON.stringify(answer)}`;
+    const file = await toFile(Buffer.from(text), 'rows.jsonl');
+    const { id: training_file } = await client.files.create({ file, purpose: 'fine-tune' });
     const job = await client.fineTuning.jobs.create({ model: 'base', training_file });
     await expect.poll(() => statusOf(job.id)).toBe('failed');
-    expect((await client.fineTuning.jobs.retrieve(job.id)).error?.message).toBe(refuse.output);
+    const { error } = await client.fineTuning.jobs.retrieve(job.id);
+    expect(error?.code).toBe(code);
+    expect(error?.message).toMatch(message);
   });
 });
 

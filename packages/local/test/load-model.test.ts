@@ -368,6 +368,16 @@ describe('a model is found', () => {
     );
   });
 
+  it('not in an export for transformers.js', async () => {
+    const folder = await mkdtemp(path.join(scratch, 'export-'));
+    await writeFile(path.join(folder, 'config.json'), '{}');
+    await writeFile(path.join(folder, 'export.json'), '{"format":"transformersjs","file":"."}');
+    await expect(findModel(folder)).rejects.toMatchObject({
+      name: 'ConfigError',
+      message: expect.stringMatching(/is an export for transformers\.js.* gguf, ollama or hf\.$/),
+    });
+  });
+
   it('not for a runtime that cannot read it', async () => {
     await expect(loadModel(practice, { runtime: 'llama.cpp' })).rejects.toThrow(
       'llama.cpp reads GGUF files, and',

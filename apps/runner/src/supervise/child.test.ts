@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { restartWithServerFlags, serverFlags } from '../shared/server-flags.js';
-import { startChild, type ChildEnd } from './child.js';
+import { startChild, type ChildEnd, type ChildOptions } from './child.js';
 
 let folder = '';
 const { argv, execArgv } = process;
@@ -18,12 +18,12 @@ afterEach(() => {
 });
 
 /** Starts a script instead of the command, and returns how it ended. */
-function endOf(text: string): Promise<ChildEnd> {
+function endOf(text: string, options: Partial<ChildOptions> = {}): Promise<ChildEnd> {
   const script = path.join(folder, 'script.mjs');
   writeFileSync(script, text);
   Object.assign(process, { argv: [argv[0], script] });
-  return startChild({ name: 'training', args: [], isShown: false, onRestart: () => undefined })
-    .ended;
+  const usual = { name: 'training', args: [], isShown: false, onRestart: () => undefined };
+  return startChild({ ...usual, ...options }).ended;
 }
 
 it('does not inherit the flags of a server, because it computes', async () => {
@@ -46,4 +46,14 @@ it('has ended when its process has, whatever programs that it started write to',
   );
   expect(process.kill(Number(output), 'SIGKILL')).toBe(true);
   expect(exitCode).toBe(0);
+});
+
+it('is not restarted when this would not help', async () => {
+  const restarts: string[] = [];
+  const end = await endOf('console.error("no"); process.exit(1);', {
+    mayHelp: () => Promise.resolve(restarts.length === 0),
+    onRestart: (message) => void restarts.push(message),
+  });
+  expect(end).toEqual({ name: 'training', exitCode: 1, output: 'no' });
+  expect(restarts).toEqual(['training ended with exit code 1; it starts again in 1 s.']);
 });

@@ -20,6 +20,11 @@ export interface ChildOptions {
   readonly isShown: boolean;
   readonly onRestart: (message: string) => void;
   /**
+   * Called before a restart. Resolves to false if it would not help. @default every restart may
+   * help
+   */
+  readonly mayHelp?: (() => Promise<boolean>) | undefined;
+  /**
    * True if the process is not restarted after it has ended with the exit code of an interrupt.
    * @default false
    */
@@ -63,7 +68,8 @@ export function startChild(options: ChildOptions): Child {
       if (Date.now() - start > healthyMs) restarts = 0;
       const isOver =
         isFinal(code) || (options.mayBeInterrupted === true && code === exitCodes.interrupted);
-      if (stopping || isOver || restarts >= maxRestarts)
+      const isHopeless = async (): Promise<boolean> => (await options.mayHelp?.()) === false;
+      if (stopping || isOver || restarts >= maxRestarts || (await isHopeless()))
         return { name: options.name, exitCode: code, output: lines.text() };
       const pauseMs = firstPauseMs * 2 ** restarts;
       options.onRestart(`${options.name} ${reason}; it starts again in ${pauseMs / 1000} s.`);

@@ -35,6 +35,6 @@ export function checkRows(
       ...bad.slice(0, maxListed).map(({ message }) => `  ${message}`),
       ...more,
     ].join('\n'),
-    { code: 'SUPERVISED_ROWS', details: { bad: bad.length, rows: rows.length }, cause: bad[0] },
+    { code: 'SUPERVISED_ROWS', details: { bad: bad.length, rows: rows.length } },
   );
 }

@@ -5,7 +5,8 @@ import { checkpointSteps } from '@trinity-rft/core/engine';
 import type { Hono } from 'hono';
 import type { BaseModels } from '../store/base-models.js';
 import { project } from '../run/configuration.js';
-import { hyperparametersOf, trainedName } from '../run/prepare.js';
+import { hyperparametersOf, nameOfCheckpoint, trainedName } from '../run/prepare.js';
+import type { JobOptions } from '../run/job-run.js';
 import type { Queue } from '../run/queue.js';
 import type { FileStore } from '../store/files.js';
 import { isOver, type JobRecord, type JobStatus, type JobStore } from '../store/jobs.js';
@@ -16,7 +17,7 @@ import { noSuchFile, refused } from '../wire/refuse.js';
 import type { Brought } from './model-routes.js';
 import { queryOf, readBody } from './read-request.js';
 
-export interface JobRoutesContext {
+export interface JobRoutesContext extends Pick<JobOptions, 'serve'> {
   readonly jobs: JobStore;
   readonly files: FileStore;
   readonly models: BaseModels;
@@ -37,7 +38,7 @@ const repeatedWithinS = 600;
 const place = '/v1/fine_tuning/jobs';
 
 export function addJobRoutes(app: Hono<Brought>, context: JobRoutesContext): void {
-  const { jobs, queue, runs } = context;
+  const { jobs, queue } = context;
   /**
    * Changes a job's record and then stops the job's process. With this order, a job that succeeds
    * at the same moment cannot overwrite the change.
@@ -65,7 +66,7 @@ export function addJobRoutes(app: Hono<Brought>, context: JobRoutesContext): voi
     json(pageOf(jobs.events(req.param('id')).toReversed(), queryOf(req.raw))),
   );
   app.get(`${place}/:id/checkpoints`, async ({ req, json }) => {
-    const checkpoints = await checkpointsOf(jobs.get(req.param('id')), jobs, runs);
+    const checkpoints = await checkpointsOf(jobs.get(req.param('id')), context);
     return json(pageOf(checkpoints.toReversed(), queryOf(req.raw), { usual: 10 }));
   });
   app.post(`${place}/:id/cancel`, async ({ req, json }) => {
@@ -218,11 +219,12 @@ function shownJob(job: JobRecord): { readonly id: string } {
   };
 }
 
-async function checkpointsOf(job: JobRecord, jobs: JobStore, runs: string) {
+async function checkpointsOf(job: JobRecord, { jobs, runs, serve }: JobRoutesContext) {
   const steps = await checkpointSteps(path.join(runs, project, job.id));
+  // The run may have saved one since its folder was last read.
+  serve(job, steps);
   const said = new Map(jobs.events(job.id).map((event) => [event.data['step'], event.data]));
   const saved = Map.groupBy(jobs.events(job.id), ({ data }) => data['checkpoint']);
-  const name = trainedName(job);
   return steps.map((step) => {
     const { total_steps: _, ...trained } = said.get(step) ?? { step };
     const [first, ...later] = saved.get(step) ?? [];
@@ -232,7 +234,7 @@ async function checkpointsOf(job: JobRecord, jobs: JobStore, runs: string) {
       object: 'fine_tuning.job.checkpoint',
       created_at: first?.created_at ?? job.created_at,
       fine_tuning_job_id: job.id,
-      fine_tuned_model_checkpoint: name === undefined ? null : `${name}:ckpt-step-${step}`,
+      fine_tuned_model_checkpoint: nameOfCheckpoint(job, step) ?? null,
       step_number: step,
       metrics: { ...trained, ...(valid !== undefined && { full_valid_loss: valid }) },
     };

@@ -2,8 +2,8 @@
 import type { Hono } from 'hono';
 import type { ServedModels } from '@trinity-rft/local/server';
 import type { BaseModels } from '../store/base-models.js';
-import { trainedName } from '../run/prepare.js';
-import type { JobRecord, JobStore } from '../store/jobs.js';
+import { modelName } from '../run/prepare.js';
+import { isOver, type JobStore } from '../store/jobs.js';
 import { refused } from '../wire/refuse.js';
 
 interface ModelsContext {
@@ -17,14 +17,13 @@ export interface Brought {
 }
 
 export function addModelRoutes(app: Hono<Brought>, { models, jobs }: ModelsContext): void {
-  const jobOf = (name: string): JobRecord | undefined =>
-    jobs.list().find((job) => trainedName(job) === name);
   const shown = (name: string) => {
-    const job = jobOf(name.replace(/:ckpt-step-\d+$/, ''));
+    const trained = name.replace(/:ckpt-step-\d+$/, '');
+    const job = jobs.list().find((each) => modelName(each) === trained);
     return {
       id: name,
       object: 'model',
-      created: job?.finished_at ?? 0,
+      created: job?.finished_at ?? job?.created_at ?? 0,
       owned_by: job ? 'org-local' : 'system',
       ...(job && { parent: job.model }),
     };
@@ -39,8 +38,11 @@ export function addModelRoutes(app: Hono<Brought>, { models, jobs }: ModelsConte
   });
   app.delete('/v1/models/:id{.+}', async ({ req, json, env: { served } }) => {
     const name = req.param('id');
-    const job = jobOf(name);
-    if (!job) {
+    const job = jobs.list().find((each) => isOver(each.status) && modelName(each) === name);
+    const trained = served.names.filter(
+      (each) => each === name || each.startsWith(`${name}:ckpt-step-`),
+    );
+    if (!job || trained.length === 0) {
       served.current(name);
       const isBase = Object.hasOwn(models, name);
       throw refused(
@@ -49,8 +51,7 @@ export function addModelRoutes(app: Hono<Brought>, { models, jobs }: ModelsConte
       );
     }
     await jobs.change(job.id, { deleted: true });
-    for (const each of served.names)
-      if (each === name || each.startsWith(`${name}:ckpt-step-`)) served.remove(each);
+    for (const each of trained) served.remove(each);
     return json({ id: name, object: 'model', deleted: true });
   });
 }

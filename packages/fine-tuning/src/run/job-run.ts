@@ -5,7 +5,7 @@
 import path from 'node:path';
 import { describeError } from '@trinity-rft/core';
 import { checkpointName, checkpointSteps } from '@trinity-rft/core/engine';
-import { lockHolder } from '@trinity-rft/launcher/files';
+import { lockHolder, readEnd, type RunEnd } from '@trinity-rft/launcher/files';
 import { readMetrics } from '@trinity-rft/monitor';
 import type { JobError, JobRecord } from '../store/jobs.js';
 import { project } from './configuration.js';
@@ -32,15 +32,20 @@ export interface CommandEnd {
   readonly output: string;
 }
 
+/** How a command deals with a crash of its process. */
+export interface Restarts {
+  /** Resolves to false if a restart would not help. */
+  readonly mayHelp: () => Promise<boolean>;
+  /** Called with a message when the process is restarted. */
+  readonly onRestart: (message: string) => void;
+}
+
 /**
  * Starts a `trinity` command in another process.
  * @param args command-line arguments
- * @param onRestart called with a message when the command restarts a crashed process
+ * @param restarts @default a crashed process is restarted without a message
  */
-export type StartCommand = (
-  args: readonly string[],
-  onRestart?: (message: string) => void,
-) => Command;
+export type StartCommand = (args: readonly string[], restarts?: Restarts) => Command;
 
 export interface JobOptions extends PrepareContext {
   readonly start: StartCommand;
@@ -49,8 +54,8 @@ export interface JobOptions extends PrepareContext {
   /** Called when the training run of a job starts or resumes. */
   readonly onStart: (job: JobRecord) => void;
   /**
-   * Makes the model of a job that has succeeded available to clients, and its checkpoints at these
-   * train steps.
+   * Makes the checkpoints of a job at these train steps available to clients, and the model of a job
+   * that has succeeded.
    */
   readonly serve: (job: JobRecord, steps: readonly number[]) => void;
   /** Called when a job has succeeded, failed or been cancelled. */
@@ -90,10 +95,18 @@ export function runJob(id: string, options: JobOptions): RunningJob {
     for (;;) {
       await freeRun(folder, id, options, signal);
       if (signal.aborted) return undefined;
-      command = options.start(
-        ['run', configurationOf(jobs, id)],
-        (message) => void jobs.say(id, { level: 'warn', message }),
-      );
+      let started = Date.now();
+      const lastError = async (): Promise<RunEnd['error']> => {
+        const end = await readEnd(folder);
+        return end !== undefined && end.at >= started ? end.error : undefined;
+      };
+      command = options.start(['run', configurationOf(jobs, id)], {
+        mayHelp: async () => (await lastError())?.code !== allFailed,
+        onRestart: (message) => {
+          started = Date.now();
+          void jobs.say(id, { level: 'warn', message });
+        },
+      });
       const follower = followSteps(id, folder, options);
       const { outcome, output } = await command.ended;
       clearTimeout(killer);
@@ -103,7 +116,9 @@ export function runJob(id: string, options: JobOptions): RunningJob {
       // Another process locked the training run between the check and the start.
       if (outcome === 'failed' && (await lockHolder(folder)) !== undefined) continue;
       const message =
-        outcome === 'interrupted' ? 'The process of the run was interrupted.' : readable(output);
+        outcome === 'interrupted'
+          ? 'The process of the run was interrupted.'
+          : describeFailure(await lastError(), output);
       return { code: 'training_failed', message, param: null };
     }
   };
@@ -136,10 +151,10 @@ interface Follower {
 }
 
 /**
- * Adds an event for each new train step and checkpoint, and another event if the evaluation of a
+ * Adds an event for each new train step and checkpoint, serves the checkpoint, and adds another event if the evaluation of a
  * step ends later. Skips those for which an earlier server process has added an event.
  */
-function followSteps(id: string, folder: string, { jobs }: JobOptions): Follower {
+function followSteps(id: string, folder: string, { jobs, serve }: JobOptions): Follower {
   const file = path.join(folder, 'monitor', 'metrics.jsonl');
   const { method, steps: total } = jobs.get(id);
   const saidData = jobs.events(id).map(({ data }) => data);
@@ -168,6 +183,7 @@ function followSteps(id: string, folder: string, { jobs }: JobOptions): Follower
     for (const step of await checkpointSteps(folder)) {
       if (saidCheckpoints.has(step) || step > lastStep) continue;
       saidCheckpoints.add(step);
+      serve(jobs.get(id), [step]);
       const message = `Checkpoint created at step ${step}`;
       await jobs.say(id, { message, data: { checkpoint: step } });
     }
@@ -279,5 +295,17 @@ export const serverError = (error: unknown): JobError => ({
   param: null,
 });
 
+/** Code of the error of a run whose rollouts all fail. A restart would repeat their failures. */
+const allFailed = 'ALL_RUNS_FAILED';
+
+function describeFailure(error: RunEnd['error'], output: string): string {
+  // The message of this error says how a user resumes the run, which a client cannot do.
+  if (error?.code === allFailed && error.cause !== undefined)
+    return `All rollouts failed, the first one as follows. ${error.cause}`;
+  return error?.message ?? readable(output);
+}
+
+/** Returns the output of a command without the warnings of the log. */
 export const readable = (output: string): string =>
-  output.trim() || 'The process ended without a message.';
+  output.replaceAll(/^warning: .*\n?(?: {4}.*\n?)*/gm, '').trim() ||
+  'The process ended without a message.';

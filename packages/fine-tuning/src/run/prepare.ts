@@ -1,13 +1,13 @@
 /** Checks the files of a job, and writes the configuration of its training run. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { modelsOfGrader } from '@trinity-rft/workflow/reward';
+import { checkGraderRow, modelsOfGrader } from '@trinity-rft/workflow/reward';
 import type { BaseModels, ModelSettings } from '../store/base-models.js';
 import type { FileStore } from '../store/files.js';
 import type { JobError, JobRecord, JobStore } from '../store/jobs.js';
 import type { Hyperparameters, JobMethod } from '../wire/job-request.js';
 import { configurationText, stepsOf } from './configuration.js';
-import { checkRows, writePairs } from './rows.js';
+import { checkRows, writePairs, type Row } from './rows.js';
 import { baseRate, resolveHyperparameters } from './settings.js';
 
 export interface PrepareContext {
@@ -35,16 +35,17 @@ export async function prepareJob(job: JobRecord, context: PrepareContext): Promi
   const { type } = job.method;
   const settings = settingsOf(job, models, jobs);
   if (!settings) return { error: modelGone(job.model, 'model') };
-  const graders =
-    job.method.type === 'reinforcement' ? modelsOfGrader(job.method.reinforcement.grader) : [];
+  const grader = job.method.type === 'reinforcement' ? job.method.reinforcement.grader : undefined;
+  const graders = grader === undefined ? [] : modelsOfGrader(grader);
   const gone = graders.find((name) => !models[name]);
   if (gone !== undefined) return { error: modelGone(gone, 'method.reinforcement.grader') };
+  const gradable = (row: Row): void => grader && checkGraderRow(grader, row);
   const training = files.pathOf(job.training_file);
-  const checked = await checkRows(training, type);
+  const checked = await checkRows(training, type, gradable);
   if (checked.faults.length > 0) return faulty('training_file', job.training_file, checked.faults);
   const validation = job.validation_file === null ? undefined : files.pathOf(job.validation_file);
   if (validation !== undefined) {
-    const { faults } = await checkRows(validation, type);
+    const { faults } = await checkRows(validation, type, gradable);
     if (faults.length > 0) return faulty('validation_file', job.validation_file!, faults);
   }
   const numbers = resolveHyperparameters(hyperparametersOf(job.method), type, checked.count);
@@ -70,6 +71,25 @@ export async function prepareJob(job: JobRecord, context: PrepareContext): Promi
 }
 
 /**
+ * Converts the output of a failed `trinity config check` to the error of the job. Names the lines of
+ * rows that are too long for the model, which the check numbers from 0.
+ */
+export async function errorOfCheck(
+  { training_file: file, method }: JobRecord,
+  output: string,
+  { files }: PrepareContext,
+): Promise<JobError> {
+  const lines: number[] = [];
+  await checkRows(files.pathOf(file), method.type, (_, line) => void lines.push(line));
+  const faults = [
+    ...output.matchAll(/^ *(?:Row (\d+) of "rows": (.*)|(\.{3} and \d+ more))$/gm),
+  ].map(([, row, problem, more]) => more ?? `Line ${lines[Number(row)]}: ${problem}`);
+  return faults.length > 0
+    ? faulty('training_file', file, faults).error
+    : { code: 'invalid_job', message: output, param: null };
+}
+
+/**
  * Returns the settings of the base model. If the job continues a trained model, `model_path` is its
  * checkpoint. Returns undefined if the model is no longer available: it was deleted after the job
  * was created, or the server was restarted with other models.
@@ -89,20 +109,20 @@ const modelGone = (model: string, param: string): JobError => ({
   param,
 });
 
+/** Returns the name of the trained model, or undefined if the job has no trained model. */
+export const trainedName = (job: JobRecord): string | undefined =>
+  job.checkpoint === null || job.deleted ? undefined : modelName(job);
+
+/** Returns the name that the trained model has or would have, `ft:MODEL:local:SUFFIX:ID`. */
+export const modelName = ({ id, model, suffix }: JobRecord): string =>
+  `ft:${baseOf(model)}:local:${suffix}:${id.slice(-8)}`;
+
 /**
- * Returns the name of the trained model, `ft:MODEL:local:SUFFIX:ID`, or undefined if the job has no
- * trained model.
+ * Returns the name of a checkpoint. A checkpoint is served when it is saved, whatever the job does
+ * later. Returns undefined if the trained model, and with it the checkpoint, was deleted.
  */
-export const trainedName = ({
-  id,
-  model,
-  suffix,
-  checkpoint,
-  deleted,
-}: JobRecord): string | undefined =>
-  checkpoint === null || deleted
-    ? undefined
-    : `ft:${baseOf(model)}:local:${suffix}:${id.slice(-8)}`;
+export const nameOfCheckpoint = (job: JobRecord, step: number): string | undefined =>
+  job.deleted ? undefined : `${modelName(job)}:ckpt-step-${step}`;
 
 /**
  * Returns the base model from the name of a trained model, or the name itself if it is that of a
@@ -110,7 +130,7 @@ export const trainedName = ({
  */
 const baseOf = (model: string): string => /^ft:(.+):local:[^:]*:[^:]+$/.exec(model)?.[1] ?? model;
 
-const faulty = (param: string, file: string, faults: readonly string[]): Prepared => ({
+const faulty = (param: string, file: string, faults: readonly string[]) => ({
   error: {
     code: param === 'training_file' ? 'invalid_training_file' : 'invalid_validation_file',
     message: `The job failed due to an invalid ${param.replace('_', ' ')} ${file}. ${faults.join(' ')}`,

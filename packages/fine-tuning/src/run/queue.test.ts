@@ -2,10 +2,11 @@ import { appendFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { writeEnd } from '@trinity-rft/launcher/files';
 import { openFileStore } from '../store/files.js';
 import { openJobStore, type JobRecord, type JobStore } from '../store/jobs.js';
 import { project } from './configuration.js';
-import type { CommandEnd } from './job-run.js';
+import type { CommandEnd, Restarts } from './job-run.js';
 import { createQueue } from './queue.js';
 
 let folder = '';
@@ -35,14 +36,14 @@ async function start(
   const { promise: ended, resolve: end, reject } = Promise.withResolvers<CommandEnd>();
   const served: string[] = [];
   const ends: string[] = [];
-  const started = vi.fn<() => void>();
+  const started = vi.fn<(restarts: Restarts | undefined) => void>();
   const queue = createQueue({
     ...{ jobs, files, models: {}, runs: folder, pythonGraders: false, now },
     onStart: () => undefined,
     serve: ({ checkpoint }, steps) => void served.push(`${checkpoint}`, ...steps.map(String)),
     onEnd: ({ status }) => void ends.push(status),
-    start: () => {
-      started();
+    start: (_, restarts) => {
+      started(restarts);
       return {
         ended,
         stop: () => reject(new Error('The command is lost.')),
@@ -53,7 +54,8 @@ async function start(
   await mkdir(path.join(folder, project, id, 'global_step_1'), { recursive: true });
   queue.wake();
   await expect.poll(() => started.mock.calls.length).toBe(1);
-  return { jobs, id, queue, end, served, ends };
+  const [[restarts] = []] = started.mock.calls;
+  return { jobs, id, queue, end, served, ends, restarts };
 }
 
 it('changes the record of a failed job before the event is written', async () => {
@@ -67,6 +69,33 @@ it('changes the record of a failed job before the event is written', async () =>
   end({ outcome: 'failed', output: 'no' });
   await expect.poll(() => ends).toEqual(['failed']);
   expect(seen).toEqual(['failed']);
+});
+
+it('says why the rollouts failed, which a restart would not change', async () => {
+  const { jobs, id, end, ends, restarts } = await start();
+  const run = path.join(folder, project, id);
+  const cause = 'The prompt has 408 tokens; at most 128 are allowed.';
+  const message = `All 9 runs failed. Start the run again: ${cause}`;
+  const failed = { how: 'failed', error: { code: 'ALL_RUNS_FAILED', message, cause } } as const;
+  await writeEnd(run, { ...failed, at: 0 });
+  expect(await restarts?.mayHelp()).toBe(true);
+  await writeEnd(run, { ...failed, at: Date.now() });
+  expect(await restarts?.mayHelp()).toBe(false);
+  end({ outcome: 'failed', output: `warning: Run 1 failed\n${message}` });
+  await expect.poll(() => ends).toEqual(['failed']);
+  expect(jobs.get(id).error).toEqual({
+    code: 'training_failed',
+    message: `All rollouts failed, the first one as follows. ${cause}`,
+    param: null,
+  });
+});
+
+it('leaves the warnings of a command out of the error', async () => {
+  const { jobs, id, end, ends } = await start();
+  const output = 'warning: Run 1 failed: a\n    b\nwarning: Run 2 failed\nNo such\n    model';
+  end({ outcome: 'failed', output });
+  await expect.poll(() => ends).toEqual(['failed']);
+  expect(jobs.get(id).error?.message).toBe('No such\n    model');
 });
 
 it('leaves a job paused whose command fails when it is stopped', async () => {
@@ -99,6 +128,16 @@ it('adds the reward of an evaluation that ends after its step', async () => {
   end({ outcome: 'done', output: '' });
   await expect.poll(() => ends).toEqual(['succeeded']);
   expect(said()).toEqual([trained, evaluated]);
+});
+
+it('serves a checkpoint when it is saved', async () => {
+  const { id, queue, served } = await start();
+  const run = path.join(folder, project, id);
+  await mkdir(path.join(run, 'monitor'), { recursive: true });
+  const trained = { role: 'trainer', step: 1, metrics: { 'actor/final_loss': 2 }, timing: {} };
+  await appendFile(path.join(run, 'monitor', 'metrics.jsonl'), `${JSON.stringify(trained)}\n`);
+  await expect.poll(() => served).toEqual(['null', '1']);
+  await queue.close();
 });
 
 it('keeps a trained model whose result file cannot be written', async () => {

@@ -4,7 +4,7 @@
  */
 import { isOver, type JobError } from '../store/jobs.js';
 import { readable, runJob, serverError, type JobOptions } from './job-run.js';
-import { configurationOf, prepareJob } from './prepare.js';
+import { configurationOf, errorOfCheck, prepareJob } from './prepare.js';
 
 export interface Queue {
   /** Queues the jobs that an earlier server process left unfinished. */
@@ -50,7 +50,7 @@ export function createQueue(options: JobOptions): Queue {
     const { outcome, output } = await start(['config', 'check', configurationOf(jobs, id)]).ended;
     if (isClosed || jobs.get(id).status !== 'validating_files') return;
     if (outcome !== 'done')
-      return fail(id, { code: 'invalid_job', message: readable(output), param: null });
+      return fail(id, await errorOfCheck(jobs.get(id), readable(output), options));
     await jobs.change(id, { status: 'queued' });
     await jobs.say(id, { message: 'Files validated, moving job to queued state' });
     wake();

@@ -71,13 +71,14 @@ export interface CheckedRows {
 
 /**
  * Checks the rows of a file.
- * @param onRow called with each valid row and the number of its line. @default no callback
+ * @param onRow called with each valid row and the number of its line. If it throws, the row is
+ * faulty. @default no callback
  * @param mostFaults number of faulty lines after which reading stops
  */
 export async function checkRows(
   file: string,
   method: MethodName,
-  onRow: (row: Readonly<Record<string, unknown>>, line: number) => void = () => undefined,
+  onRow: (row: Row, line: number) => void = () => undefined,
   mostFaults = 5,
 ): Promise<CheckedRows> {
   const faults: string[] = [];
@@ -86,11 +87,9 @@ export async function checkRows(
     line++;
     const bare = line === 1 ? text.replace(/^\uFEFF/, '') : text;
     if (bare.trim() === '') continue;
-    const row = readRow(bare, method);
-    if (typeof row !== 'string') {
-      count++;
-      onRow(row, line);
-    } else if (faults.push(`Line ${line}: ${row}.`) === mostFaults) break;
+    const problem = problemOf(bare, method, (row) => onRow(row, line));
+    if (problem === undefined) count++;
+    else if (faults.push(`Line ${line}: ${problem}.`) === mostFaults) break;
   }
   if (count === 0 && faults.length === 0) faults.push('The file has no rows.');
   return { count, faults };
@@ -113,8 +112,17 @@ async function* linesOf(file: string): AsyncGenerator<string> {
   yield line.join('');
 }
 
-/** Returns the row, or a message about its problem. */
-function readRow(text: string, method: MethodName): Readonly<Record<string, unknown>> | string {
+export type Row = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads a row, and passes it to `onRow`. Returns the problem because of which the schema, a training
+ * run or `onRow` rejects the row, or undefined if there is none.
+ */
+function problemOf(
+  text: string,
+  method: MethodName,
+  onRow: (row: Row) => void,
+): string | undefined {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -122,22 +130,17 @@ function readRow(text: string, method: MethodName): Readonly<Record<string, unkn
     return 'it is not JSON';
   }
   const { success, data, error } = rows[method].safeParse(value);
-  if (success) return problemOf(data, method) ?? data;
-  const [issue] = error.issues;
-  return `${issue?.path.join('.') || 'the row'}: ${issue?.message ?? 'it cannot be read'}`;
-}
-
-/**
- * Returns the problem because of which a training run would reject a row that fits the schema, or
- * undefined if there is none.
- */
-function problemOf(row: Readonly<Record<string, unknown>>, method: MethodName): string | undefined {
+  if (!success) {
+    const [issue] = error.issues;
+    return `${issue?.path.join('.') || 'the row'}: ${issue?.message ?? 'it cannot be read'}`;
+  }
   try {
-    (readers[method] as (row: unknown) => void)(row);
+    (readers[method] as (row: unknown) => void)(data);
+    onRow(data);
     return undefined;
-  } catch (error) {
+  } catch (thrown) {
     // The caller names the line.
-    return describeError(error)
+    return describeError(thrown)
       .replace(/^Row \?, /, '')
       .replace(/\.$/, '');
   }

@@ -1,9 +1,9 @@
 /** Files that a debug run writes. */
-import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
+import { rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { sqliteExperienceStore } from '@trinity-rft/buffer';
 import { describeError, type Experience } from '@trinity-rft/core';
-import { redactText } from '@trinity-rft/core/support';
+import { makeFolder, redactText } from '@trinity-rft/core/support';
 import { redactedStacks } from '@trinity-rft/launcher/files';
 import { profilePage } from './profile-page.js';
 import type { WorkflowDebugReport } from './report.js';
@@ -26,11 +26,12 @@ export const debugFiles = {
  * earlier debug run and `suffix` is given, the folder is `<directory>_<suffix>`, otherwise
  * `directory`. Deletes the files of an earlier debug run from the folder, but keeps the JSON file
  * that describes a served model.
+ * @throws ConfigError when the folder cannot be written
  */
 export async function prepareFolder(directory: string, suffix?: string): Promise<string> {
   const used = await stat(path.join(directory, debugFiles.facts)).catch(() => undefined);
   const target = used && suffix !== undefined ? `${directory}_${suffix}` : directory;
-  await mkdir(target, { recursive: true });
+  await makeFolder(target);
   const { experiences, ...others } = debugFiles;
   const databaseFiles = ['', '-wal', '-shm', '.lock'].map((end) => `${experiences}${end}`);
   for (const name of [...databaseFiles, ...Object.values(others)])

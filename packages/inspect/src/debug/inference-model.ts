@@ -1,7 +1,6 @@
 /** Serves the configured model to clients and to repeated debug runs. */
-import { mkdir } from 'node:fs/promises';
 import { createRolloutModel, openEndpointServer, type RecordingModel } from '@trinity-rft/model';
-import { openTogether } from '@trinity-rft/core/support';
+import { makeFolder, openTogether } from '@trinity-rft/core/support';
 import { openFrozenModel } from '@trinity-rft/launcher/parts';
 import { openDebugContext, type DebugOptions } from './open.js';
 import { samplerHandler, writeServedModel } from './served-model.js';
@@ -56,7 +55,7 @@ export async function serveDebugModel(options: DebugModelOptions): Promise<Serve
       runtime,
     });
     const sampling = server.mount({ rollout: 'sampler', handler: samplerHandler(sampler) });
-    await mkdir(outputDirectory, { recursive: true });
+    await makeFolder(outputDirectory);
     const removeFile = await writeServedModel(outputDirectory, {
       model: startModel,
       maxModelLen: sampler.maxModelLen,

@@ -4,8 +4,8 @@
  */
 import { readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { describeError } from '@trinity-rft/core';
-import { replaceFile, tryJson } from '@trinity-rft/core/support';
+import { describeError, TrinityError } from '@trinity-rft/core';
+import { redactText, replaceFile, tryJson } from '@trinity-rft/core/support';
 
 const endFile = 'end.json';
 
@@ -14,8 +14,29 @@ export interface RunEnd {
   /** Cause of an interruption: a signal such as `SIGTERM`, or the reason that a program gave. */
   readonly by?: string;
   readonly trainStep?: number;
+  /** Error of a failed process. */
+  readonly error?: EndError;
   /** Time of the end, in milliseconds since the epoch. */
   readonly at: number;
+}
+
+/** Description of an error, without secrets. */
+interface EndError {
+  /** Code of a `TrinityError`. */
+  readonly code?: string;
+  /** Messages of the error and its causes. */
+  readonly message: string;
+  /** Messages of the causes alone. */
+  readonly cause?: string;
+}
+
+export function endErrorOf(error: unknown): EndError {
+  const { cause } = error instanceof Error ? error : {};
+  return {
+    ...(TrinityError.is(error) && { code: error.code }),
+    message: redactText(describeError(error)),
+    ...(cause !== undefined && { cause: redactText(describeError(cause)) }),
+  };
 }
 
 export const forgetEnd = (directory: string): Promise<void> =>

@@ -33,7 +33,7 @@ import {
   type ExtensionOptions,
 } from './configuration.js';
 import { catchStrayErrors, failureFile, firstCause, isInterrupt } from './failure.js';
-import { forgetEnd, interruptOf, writeEnd, type RunEnd } from './end.js';
+import { endErrorOf, forgetEnd, interruptOf, writeEnd, type RunEnd } from './end.js';
 import { areGuests, failureFolder } from './folders.js';
 import { guardProcess } from './guard/guard-process.js';
 import { lockRun } from './lock.js';
@@ -310,6 +310,9 @@ async function runLocked(
       ? { how: 'interrupted', by: interruptOf(signal), trainStep }
       : { how: 'finished', trainStep };
     return summary;
+  } catch (error) {
+    end = { how: 'failed', error: endErrorOf(error) };
+    throw error;
   } finally {
     if (keepsEnd) await writeEnd(place, { ...end, at: Date.now() });
     await guard.stop();

@@ -47,6 +47,7 @@ export async function findModel(named: string): Promise<ModelPlace> {
       { code: 'MODEL_MISSING' },
     );
   if (found.isDirectory() && isRun(named)) return chooseCheckpoint(named);
+  if (found.isDirectory()) await assertNoGraphs(named);
   if (found.isDirectory() && existsSync(path.join(named, 'config.json'))) return placeOf(named);
   const exported = found.isDirectory() ? await exportedFile(named) : undefined;
   if (exported !== undefined) return placeOf(exported);
@@ -113,6 +114,16 @@ async function exportedFile(folder: string): Promise<string | undefined> {
   const file = (await exportOf(folder))?.file;
   const place = typeof file === 'string' ? path.join(folder, file) : folder;
   return isGguf(place) ? place : undefined;
+}
+
+/** @throws ConfigError for an export to transformers.js, which has graphs instead of weights */
+async function assertNoGraphs(folder: string): Promise<void> {
+  const found: (ExportFile & { readonly format?: unknown }) | undefined = await exportOf(folder);
+  if (found?.format !== 'transformersjs') return;
+  throw new ConfigError(
+    `${folder} is an export for transformers.js, which only that library runs: ask it with chat.mjs in the folder. Name a run, or an export to gguf, ollama or hf.`,
+    { code: 'EXPORT_UNSUPPORTED' },
+  );
 }
 
 /**

@@ -33,8 +33,8 @@ export const addChat: AddCommand = (program, { exitWith, write }) =>
       'after',
       `
 <model> is the folder of a run (its best checkpoint by evaluation, else the last), a checkpoint, a model
-folder, a GGUF file, or the folder of an export. Lines: /reset begins again, /exit ends. Through a pipe,
-each line is a message.`,
+folder, a GGUF file, or the folder of an export to gguf, ollama or hf. Lines: /reset begins again, /exit
+ends. Through a pipe, each line is a message.`,
     )
     .action(exitWith((model: string, given: ChatArguments) => chatCommand(model, given, write)));
 

@@ -80,15 +80,16 @@ const outcomes: Readonly<Record<number, CommandEnd['outcome']>> = {
 
 const starter =
   (onEvent: (line: string) => void): StartCommand =>
-  (args, onRestart) => {
+  (args, restarts) => {
     const child = startChild({
-      name: args.join(' '),
+      name: `trinity ${args[0]}`,
       args,
+      mayHelp: restarts?.mayHelp,
       isShown: false,
       mayBeInterrupted: true,
       onRestart: (message) => {
         onEvent(message);
-        onRestart?.(message);
+        restarts?.onRestart(message);
       },
     });
     return {
