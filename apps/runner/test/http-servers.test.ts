@@ -55,7 +55,7 @@ async function openServe(limits: Partial<HttpLimits>): Promise<Server> {
   const turns = await openTurnStore({ path: path.join(newFolder(), 'calls.db') });
   const serve = createServe({
     turns,
-    createHandler: () => async () => Response.json({}),
+    createModel: () => ({ handler: async () => Response.json({}), keptTokens: () => 0 }),
     commit: async () => ({ step: 0, calls: 0, experiences: 0 }),
     policyVersion: () => 0,
     readBody: (request) => readBody(request, { runtime }, 'a request'),

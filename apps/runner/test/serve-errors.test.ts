@@ -28,7 +28,7 @@ beforeAll(async () => {
   turns = await openTurnStore({ path: path.join(folder, 'calls.db') });
   serve = createServe({
     turns,
-    createHandler: () => model.handler,
+    createModel: () => model,
     commit: async () => ({ step: 0, calls: 0, experiences: 0 }),
     policyVersion: () => 0,
     readBody: (request) => readBody(request, { runtime, bodyTimeoutMs }, 'a request'),

@@ -21,5 +21,6 @@ export type {
   RolloutModelOptions,
 } from './recording-model.js';
 export { createRolloutModel } from './rollout-model.js';
+export { keptTokensOfServer } from './rollout/generate.js';
 export type { RecordedFork } from './rollout/history.js';
 export type { RolloutLimits, SamplingDefaults } from './rollout/sampling.js';

@@ -94,4 +94,9 @@ export interface RecordingModel extends RolloutModel<RolloutClient> {
    * Returns counts since the model was created, such as `model/calls` and `model/fork/<reason>`.
    */
   metrics(): Metrics;
+  /**
+   * Returns the number of tokens of the calls that the model keeps, as the option `keptTokens`
+   * counts them, or 0 if no call was recorded.
+   */
+  keptTokens(): number;
 }

@@ -16,6 +16,7 @@ import { toResponse, type AnswerHandler } from './protocols/shared/answer/answer
 import { logOnce } from './protocols/shared/ignored-settings.js';
 import type { RecordingModel, RolloutClient, RolloutModelOptions } from './recording-model.js';
 import { createCounters } from './rollout/counters.js';
+import { withAllowedCalls } from './rollout/external.js';
 import { createCalls, type Generate, type Generation } from './rollout/generate.js';
 import { createHistory, toExperience } from './rollout/history.js';
 import { scoreTokens } from './rollout/score.js';
@@ -32,16 +33,17 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
   const counters = createCounters();
   const responses = createResponseStore();
   const log = { notices: options.notices ?? new Set<string>(), runtime: options.runtime };
-  const { generate: sample, countPrompt } = createCalls(options, history, counters, {
-    forgetResponses: () => responses.forgetEarlier(),
-    logOnce: (text) => logOnce(log, text),
-  });
+  const external =
+    options.external && withAllowedCalls(options.external, (text) => logOnce(log, text));
+  const calls = createCalls({ ...options, external }, history, counters, () =>
+    responses.forgetEarlier(),
+  );
   const home = activeContext();
-  const generate = traced(sample, options, home);
+  const generate = traced(calls.generate, options, home);
   const handle = createEndpointHandler({
     ...options,
     generate,
-    countPrompt,
+    countPrompt: calls.countPrompt,
     deliveries: {
       markDelivered: (callIndex) => history.markDelivered(callIndex),
       markUndelivered: (callIndex) => {
@@ -104,6 +106,7 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
     answer,
     forks: () => history.forks(),
     metrics: () => counters.metrics(),
+    keptTokens: calls.keptTokens,
   };
 }
 

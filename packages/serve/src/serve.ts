@@ -20,21 +20,20 @@ import {
   type Handler,
   type ParsedBody,
   type SessionLimits,
-  type Sessions,
+  type SessionModel,
 } from './sessions.js';
 import type { ServedCall, TurnStore } from './turns/turn-store.js';
 
 export interface ServeOptions {
   readonly turns: TurnStore;
   /**
-   * Creates the handler for the model requests of one session. The handler must call `onCall` for
-   * every finished call, and await it before the client gets the end of the response. If `onCall`
-   * rejects, the call fails.
+   * Creates the model of one session. Its handler must call `onCall` for every finished call, and
+   * await it before the client gets the end of the response. If `onCall` rejects, the call fails.
    */
-  readonly createHandler: (
+  readonly createModel: (
     session: string,
     onCall: (call: Omit<ServedCall, 'session'>) => Promise<void>,
-  ) => Handler;
+  ) => SessionModel;
   readonly commit: Commit;
   /** Returns the version of the weights with which the next call will be sampled. */
   readonly policyVersion: () => number;
@@ -74,7 +73,11 @@ export interface Serve {
 export function createServe(options: ServeOptions): Serve {
   const { turns, logger, modelErrorResponse = (_, error) => errorResponse(error) } = options;
   const inFlight = trackInFlightRequests(options.clock, logger);
-  const sessions = recordedSessions(options);
+  // Each finished call is recorded before the client gets the end of the response.
+  const sessions = createSessions(
+    (session) => options.createModel(session, (call) => turns.record({ ...call, session })),
+    options.limits,
+  );
   const requests = createRequestMetrics(() => options.clock.now());
   const onFault = (error: unknown): void =>
     logger.error(`A request failed: ${describeError(error)}`);
@@ -97,8 +100,8 @@ export function createServe(options: ServeOptions): Serve {
       return new Response(requests.text(metrics), { headers: { 'content-type': prometheusType } });
     },
   };
-  const askModel = async (request: Request, onEnd: (end: () => void) => void) => {
-    assertModelRequest(request, Object.keys(routes));
+  const askModel = async (request: Request, path: string, onEnd: (end: () => void) => void) => {
+    assertModelRequest(request.method, path, Object.keys(routes));
     const body = request.method === 'POST' ? await options.readBody(request) : undefined;
     if (body) modelRequests++;
     const session = await sessionOf(request, {
@@ -113,7 +116,8 @@ export function createServe(options: ServeOptions): Serve {
   const handler: Handler = async (request) => {
     const { pathname } = new URL(request.url);
     const end = requests.begin(pathname);
-    const route = routes[`${request.method} ${pathname.replace(/(?<!\/)\/+$/, '')}`];
+    const path = pathname.replace(/(?<!\/)\/+$/, '');
+    const route = routes[`${request.method} ${path}`];
     const failed = (error: unknown): Response => {
       const response = route ? errorResponse(error) : modelErrorResponse(request, error);
       end(response.status);
@@ -126,7 +130,8 @@ export function createServe(options: ServeOptions): Serve {
     }
     let endCall = (): void => undefined;
     try {
-      const response = await (route?.(request) ?? askModel(request, (last) => (endCall = last)));
+      const response = await (route?.(request) ??
+        askModel(request, path, (last) => (endCall = last)));
       const ended = (): void => {
         end(response.status);
         endCall();
@@ -147,39 +152,20 @@ export function createServe(options: ServeOptions): Serve {
 /**
  * Checks that a request does not ask for a route of the server with another method, or below the
  * base URL of an OpenAI client.
+ * @param path path of the request, without slashes at its end
  * @param routes methods and paths of the server
  * @throws ModelError 405 or 404 naming the route
  */
-function assertModelRequest({ method, url }: Request, routes: readonly string[]): void {
-  const { pathname } = new URL(url);
-  const path = pathname.replace(/(?<!\/)\/+$/, '');
+function assertModelRequest(method: string, path: string, routes: readonly string[]): void {
   const meant = routes.find((route) => route.endsWith(` ${path.replace(/^\/v1(?=\/)/, '')}`));
   if (meant === undefined) return;
   const [allow = '', own] = meant.split(' ');
   const isMethod = own === path;
-  throw new ModelError(`${method} ${pathname} is not served. Expected ${meant}.`, {
+  throw new ModelError(`${method} ${path} is not served. Expected ${meant}.`, {
     status: isMethod ? 405 : 404,
     code: isMethod ? 'method_not_allowed' : 'not_found',
     details: isMethod ? { allow } : {},
   });
-}
-
-/**
- * Creates the table of sessions. Each finished call is recorded in the turn store before the client
- * gets the end of the response.
- */
-function recordedSessions({ turns, createHandler, limits }: ServeOptions): Sessions {
-  const sessions = createSessions(
-    (session) =>
-      createHandler(session, async (call) => {
-        await turns.record({ ...call, session });
-        let tokens = 0;
-        for (const experience of call.experiences) tokens += experience.tokens.length;
-        sessions.grow(session, tokens);
-      }),
-    limits,
-  );
-  return sessions;
 }
 
 async function serveMetrics(

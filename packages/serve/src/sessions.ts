@@ -16,20 +16,21 @@ export interface ParsedBody {
   readonly digest: string;
 }
 
-/** Value for the option `keptCalls` of the model of a session. */
-export const keptCallsPerSession = 500;
-
-/** Tokens that such a model keeps at most: those of twice as many calls of 8,000 tokens. */
-const maxTokensPerSession = 2 * keptCallsPerSession * 8000;
-
-export interface SessionLimits {
-  /** Maximum number of sessions to keep. The least recently used ones are evicted. @default 4096 */
-  readonly maxSessions?: number;
+/** Model of one session. */
+export interface SessionModel {
+  readonly handler: Handler;
   /**
-   * Maximum number of tokens in all sessions together, including prompts. A session counts as
-   * 8,000,000 tokens at most, because its model forgets its oldest calls.
-   * @default 16_000_000
+   * Returns the number of tokens of the calls that the model keeps. If it is 0, the session lasts
+   * only as long as its requests.
    */
+  keptTokens(): number;
+}
+
+/** Limits of the sessions without a request in progress. */
+export interface SessionLimits {
+  /** Maximum number of sessions to keep. @default 4096 */
+  readonly maxSessions?: number;
+  /** Maximum number of tokens in all sessions together, including prompts. @default 16_000_000 */
   readonly maxTokens?: number;
 }
 
@@ -40,66 +41,62 @@ export interface Sessions {
    * may evict others.
    */
   begin(session: string): { readonly handler: Handler; readonly end: () => void };
-  /** Adds the token count of a recorded call to the session. */
-  grow(session: string, tokens: number): void;
-  /** Number of sessions with a recorded call. */
+  /** Number of sessions, including those with a request in progress. */
   readonly size: number;
 }
 
 interface Session {
-  readonly handler: Handler;
+  readonly model: SessionModel;
   /** Number of requests that have begun but not ended. */
   inProgress: number;
-  /** Tokens of recorded calls. Without one, the session lasts only as long as its requests. */
+  /** Tokens that the model kept when the session was last used. */
   tokens: number;
 }
 
 /**
  * Creates a table of sessions. If there are more than the limits allow, the least recently used
- * sessions without a request in progress are evicted. If a conversation of an evicted session
- * continues, its prompt is rendered again from the client's messages. Stored responses of an
- * evicted session are lost.
+ * sessions are evicted, but not the last one. Sessions with a request in progress are neither
+ * evicted nor counted. If a conversation of an evicted session continues, its prompt is rendered
+ * again from the client's messages. Stored responses of an evicted session are lost.
  */
 export function createSessions(
-  create: (session: string) => Handler,
+  create: (session: string) => SessionModel,
   { maxSessions = 4096, maxTokens = 16_000_000 }: SessionLimits = {},
 ): Sessions {
-  /** Sessions in the order in which they were last used. */
-  const sessions = new Map<string, Session>();
-  let [size, tokens] = [0, 0];
-  const evict = (): void => {
-    for (const [name, session] of sessions) {
-      if (size <= maxSessions && tokens <= maxTokens) return;
-      if (session.inProgress > 0) continue;
-      sessions.delete(name);
-      size--;
-      tokens -= session.tokens;
+  const busy = new Map<string, Session>();
+  /** Sessions without a request in progress, in the order in which they were last used. */
+  const idle = new Map<string, Session>();
+  let tokens = 0;
+  const take = (name: string): Session | undefined => {
+    const session = idle.get(name);
+    if (idle.delete(name)) tokens -= session!.tokens;
+    return session;
+  };
+  const put = (name: string, session: Session): void => {
+    session.tokens = session.model.keptTokens();
+    if (session.tokens === 0) return;
+    tokens += session.tokens;
+    for (const other of idle.keys()) {
+      if (idle.size < maxSessions && tokens <= maxTokens) break;
+      take(other);
     }
+    idle.set(name, session);
   };
   return {
     get size() {
-      return size;
+      return busy.size + idle.size;
     },
     begin: (name) => {
-      const session = sessions.get(name) ?? { handler: create(name), inProgress: 0, tokens: 0 };
-      sessions.set(name, session);
+      const session = busy.get(name) ??
+        take(name) ?? { model: create(name), inProgress: 0, tokens: 0 };
+      busy.set(name, session);
       session.inProgress++;
       const end = (): void => {
-        sessions.delete(name);
-        if (session.tokens > 0 || session.inProgress > 1) sessions.set(name, session);
-        // While the request counts as in progress, so that its own session is kept.
-        evict();
-        session.inProgress--;
+        if (--session.inProgress > 0) return;
+        busy.delete(name);
+        put(name, session);
       };
-      return { handler: session.handler, end };
-    },
-    grow: (name, added) => {
-      const session = sessions.get(name);
-      if (!session) return;
-      if (session.tokens === 0) size++;
-      const before = session.tokens;
-      session.tokens = Math.min(before + added, maxTokensPerSession);
-      tokens += session.tokens - before;
+      return { handler: session.model.handler, end };
     },
   };
 }

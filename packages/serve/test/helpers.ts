@@ -76,16 +76,21 @@ export async function served(
   const { clock, logger } = testRuntime();
   const serve = createServe({
     turns,
-    createHandler: (session, onCall) => {
+    createModel: (session, onCall) => {
       made.push(session);
-      return async (_request, body) => {
-        const { n = 1 } = (body?.value ?? {}) as { readonly n?: number };
-        const msgId = `msg_${turns.starts}_${answers++}`;
-        await onCall({
-          msgId,
-          experiences: Array.from({ length: n }, (_, choice) => recorded(choice + 2, 9)),
-        });
-        return Response.json({ id: msgId });
+      let tokens = 0;
+      return {
+        handler: async (_request, body) => {
+          const { n = 1 } = (body?.value ?? {}) as { readonly n?: number };
+          const msgId = `msg_${turns.starts}_${answers++}`;
+          await onCall({
+            msgId,
+            experiences: Array.from({ length: n }, (_, choice) => recorded(choice + 2, 9)),
+          });
+          tokens += 3 * n;
+          return Response.json({ id: msgId });
+        },
+        keptTokens: () => tokens,
       };
     },
     commit: createCommit({ turns, store, pipeline: asTheyAre, sink: { write: () => undefined } }),

@@ -1,6 +1,6 @@
 import { recordingLogger } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
-import { createSessions } from '../src/sessions.js';
+import { createSessions, type Sessions } from '../src/sessions.js';
 import { recorded, served } from './helpers.js';
 
 const messages = (...texts: readonly string[]): object => ({
@@ -61,29 +61,55 @@ describe('sessions', () => {
 });
 
 describe('the table of sessions', () => {
-  const tableOf = (maxTokens: number): ReturnType<typeof createSessions> =>
-    createSessions(() => async () => Response.json({}), { maxTokens });
-  const call = (sessions: ReturnType<typeof createSessions>, name: string, tokens: number) => {
-    const { end } = sessions.begin(name);
-    sessions.grow(name, tokens);
-    end();
-  };
+  /** Returns a table whose models keep `tokens` for each call, and the sessions that were made. */
+  function tableOf(maxTokens: number): {
+    readonly sessions: Sessions;
+    readonly made: readonly string[];
+    begin(name: string, tokens: number): () => void;
+  } {
+    const made: string[] = [];
+    const kept = new Map<string, number>();
+    const sessions = createSessions(
+      (name) => {
+        made.push(name);
+        kept.set(name, 0);
+        return { handler: async () => Response.json({}), keptTokens: () => kept.get(name)! };
+      },
+      { maxTokens },
+    );
+    return {
+      sessions,
+      made,
+      begin: (name, tokens) => {
+        const { end } = sessions.begin(name);
+        kept.set(name, kept.get(name)! + tokens);
+        return end;
+      },
+    };
+  }
 
-  it('keeps a session with a call in progress, however many tokens it has', () => {
-    const sessions = tableOf(100);
-    const { handler, end } = sessions.begin('busy');
-    sessions.grow('busy', 101);
-    call(sessions, 'other', 1);
-    expect(sessions.begin('busy').handler).toBe(handler);
+  it('neither evicts nor counts a session with a call in progress', () => {
+    const { begin, made } = tableOf(100);
+    // Calls overlap, so that the session is never idle.
+    let end = begin('busy', 101);
+    for (let i = 0; i < 3; i++) {
+      for (const name of ['a', 'b']) begin(name, 1)();
+      const endEarlier = end;
+      end = begin('busy', 101);
+      endEarlier();
+    }
+    expect(made).toEqual(['busy', 'a', 'b']);
     end();
-    expect(sessions.size).toBe(1);
+    begin('a', 1)();
+    expect(made).toEqual(['busy', 'a', 'b', 'a']);
   });
 
-  it('counts only tokens that the model of a session still keeps', () => {
-    const sessions = tableOf(8_000_001);
-    for (let i = 0; i < 500; i++) call(sessions, 'busy', 33_000);
-    call(sessions, 'other', 1);
-    expect(sessions.size).toBe(2);
+  it('counts the tokens that the model of a session keeps, which may be fewer than before', () => {
+    const { begin, made, sessions } = tableOf(100);
+    for (const tokens of [90, -80, 0]) begin('forgets', tokens)();
+    begin('other', 90)();
+    begin('forgets', 0)();
+    expect([made, sessions.size]).toEqual([['forgets', 'other'], 2]);
   });
 });
 
@@ -97,12 +123,18 @@ it.each([
   const made: string[] = [];
   const { serve, turns } = await served({
     limits: { maxSessions: 1 },
-    createHandler: (session, onCall) => {
+    createModel: (session, onCall) => {
       made.push(session);
-      return async ({ url }) => {
-        if (url.endsWith('/chat/completions'))
-          await onCall({ msgId: `m${calls++}`, experiences: [recorded(2)] });
-        return Response.json({});
+      let tokens = 0;
+      return {
+        handler: async ({ url }) => {
+          if (url.endsWith('/chat/completions')) {
+            await onCall({ msgId: `m${calls++}`, experiences: [recorded(2)] });
+            tokens += 2;
+          }
+          return Response.json({});
+        },
+        keptTokens: () => tokens,
       };
     },
   });
@@ -126,12 +158,15 @@ it('a session is in use until the client has the whole stream', async () => {
   const made: string[] = [];
   const { serve, turns } = await served({
     limits: { maxSessions: 1 },
-    createHandler: (session, onCall) => {
+    createModel: (session, onCall) => {
       made.push(session);
-      return async () => {
-        await onCall({ msgId: session, experiences: [recorded(2)] });
-        const body = new Blob(['data: 1\n\n']).stream();
-        return new Response(body, { headers: { 'transfer-encoding': 'chunked' } });
+      return {
+        handler: async () => {
+          await onCall({ msgId: session, experiences: [recorded(2)] });
+          const body = new Blob(['data: 1\n\n']).stream();
+          return new Response(body, { headers: { 'transfer-encoding': 'chunked' } });
+        },
+        keptTokens: () => 2,
       };
     },
   });
@@ -156,7 +191,10 @@ describe('the end of a server', () => {
   it('waits for what is in progress and rejects what comes', async () => {
     let answer: ((response: Response) => void) | undefined;
     const { serve, turns } = await served({
-      createHandler: () => () => new Promise((resolve) => (answer = resolve)),
+      createModel: () => ({
+        handler: () => new Promise((resolve) => (answer = resolve)),
+        keptTokens: () => 0,
+      }),
     });
     const request = (): Request =>
       new Request('http://server/v1/chat/completions', { method: 'POST' });
@@ -178,10 +216,13 @@ describe('the end of a server', () => {
 
   it('waits for a stream until its client has all of it', async () => {
     const { serve, turns } = await served({
-      createHandler: () => async () =>
-        new Response(new Blob(['data: 1\n\n']).stream(), {
-          headers: { 'transfer-encoding': 'chunked' },
-        }),
+      createModel: () => ({
+        handler: async () =>
+          new Response(new Blob(['data: 1\n\n']).stream(), {
+            headers: { 'transfer-encoding': 'chunked' },
+          }),
+        keptTokens: () => 0,
+      }),
     });
     const response = await serve.handler(
       new Request('http://server/v1/chat/completions', { method: 'POST', body: '{}' }),
@@ -199,12 +240,15 @@ describe('the end of a server', () => {
     const logger = recordingLogger();
     const { serve, turns } = await served({
       logger,
-      createHandler: (_, onCall) => async () => {
-        await onCall({ msgId: 'same', experiences: [] });
-        await turns.close();
-        await onCall({ msgId: 'other', experiences: [] });
-        return Response.json({});
-      },
+      createModel: (_, onCall) => ({
+        handler: async () => {
+          await onCall({ msgId: 'same', experiences: [] });
+          await turns.close();
+          await onCall({ msgId: 'other', experiences: [] });
+          return Response.json({});
+        },
+        keptTokens: () => 0,
+      }),
     });
     const response = await serve.handler(
       new Request('http://server/v1/chat/completions', { method: 'POST' }),

@@ -1,5 +1,10 @@
 /** Serves the configured model to clients and to repeated debug runs. */
-import { createRolloutModel, openEndpointServer, type RecordingModel } from '@trinity-rft/model';
+import {
+  createRolloutModel,
+  keptTokensOfServer,
+  openEndpointServer,
+  type RecordingModel,
+} from '@trinity-rft/model';
 import { makeFolder, openTogether } from '@trinity-rft/core/support';
 import { openFrozenModel } from '@trinity-rft/launcher/parts';
 import { openDebugContext, type DebugOptions } from './open.js';
@@ -49,7 +54,7 @@ export async function serveDebugModel(options: DebugModelOptions): Promise<Serve
       modelPath: rolloutModel.name ?? stage.model.modelPath,
       clientSampling: 'respect',
       recordHistory: false,
-      keptCalls: 500,
+      keptTokens: keptTokensOfServer,
       seedFor: (call) => runtime.seedFor('debug', call),
       mounted,
       runtime,

@@ -23,7 +23,7 @@ import { disposable } from '../context/disposable.js';
 import type { StageContext, StageResult } from '../context/stage-context.js';
 import { adoptNewest, followCheckpoints } from './serve/follow-checkpoints.js';
 import { serveUntilInterrupted, type ServerParts } from './serve/server.js';
-import { sessionHandlers } from './serve/session-handlers.js';
+import { sessionModels } from './serve/session-models.js';
 import { resumeTraining, trainHere } from './serve/train-here.js';
 
 /**
@@ -48,12 +48,12 @@ export async function runServe(context: StageContext): Promise<StageResult> {
   const { sampler } = engine;
   await using encoder = disposable(createEncoderThread(format.tokenizer.files));
   const from = { sampler, format, encoder, start: turns.starts };
-  const handlers = sessionHandlers(stage, runtime, from);
-  const parts = { turns, engine, algorithm, model, handlers };
+  const models = sessionModels(stage, runtime, from);
+  const parts = { turns, engine, algorithm, model, models };
   return await (train ? serveAndTrain(context, parts) : serveBesideTrainer(context, parts));
 }
 
-interface Parts extends Pick<ServerParts, 'turns' | 'engine' | 'handlers'> {
+interface Parts extends Pick<ServerParts, 'turns' | 'engine' | 'models'> {
   readonly algorithm: Algorithm;
   readonly model: StageModel;
 }

@@ -18,7 +18,6 @@ export {
 export {
   createCommit,
   createServe,
-  keptCallsPerSession,
   openTurnStore,
   type Commit,
   type ServeOptions,

@@ -12,7 +12,7 @@ import {
 import { isGguf } from '@trinity-rft/chat/gguf';
 import { ConfigError, createRuntime, type ToolDefinition } from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
-import { createRolloutModel, type RecordingModel } from '@trinity-rft/model';
+import { createRolloutModel, keptTokensOfServer, type RecordingModel } from '@trinity-rft/model';
 import type { OpenAI } from 'openai';
 import { toAnswer, toParts, type ChatAnswer, type ChatPart } from './answers.js';
 import { checkedChatSettings, type ChatSettings } from '../place/chat-settings.js';
@@ -309,7 +309,7 @@ function createModel(runtime: Runtime, parts: Parts, signal: AbortSignal): Recor
     streamText: 'sampled',
     constrainedDecoding: runtime.enforcesFormats,
     recordHistory: false,
-    keptCalls: 500,
+    keptTokens: keptTokensOfServer,
     seedFor: () => runtimeOfCalls.seedFor('local', ++drawnSeeds),
     signal,
     onFault,

@@ -31,7 +31,7 @@ async function tokensOf(
   const [first] = await askExternal(external, chatFormat, {
     messages: [{ role: 'user', content: 'hi' }],
     ...{ tools: undefined, parseTools: true, enableThinking: undefined, signal: undefined },
-    ...{ settings: { maxTokens: 9, seed: 0 }, policyVersion: 0, logOnce: () => {} },
+    ...{ settings: { maxTokens: 9, seed: 0 }, policyVersion: 0 },
   });
   return [...first!.sequence.tokens];
 }

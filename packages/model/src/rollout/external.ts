@@ -29,8 +29,23 @@ interface Question {
   readonly settings: SamplingOptions;
   readonly policyVersion: number;
   readonly signal: AbortSignal | undefined;
-  readonly logOnce: (text: string) => void;
 }
+
+/** Returns the model without the tool calls that it makes although the request has forbidden them. */
+export const withAllowedCalls = (
+  external: ExternalModel,
+  logOnce: (text: string) => void,
+): ExternalModel => ({
+  chat: async (messages, options) => {
+    const responses = await external.chat(messages, options);
+    if (options?.tools && options.toolChoice !== 'none') return responses;
+    if (responses.some(({ toolCalls }) => toolCalls.length > 0))
+      logOnce(
+        'The external model calls tools although tool_choice is none or there are no tools. The agent does not get these calls.',
+      );
+    return responses.map((response) => ({ ...response, toolCalls: [] }));
+  },
+});
 
 /**
  * Calls the external model. Log-probabilities are unknown, and therefore NaN.
@@ -41,7 +56,7 @@ export async function askExternal(
   format: ChatFormat,
   question: Question,
 ): Promise<readonly Answer[]> {
-  const { messages, tools, parseTools, settings, policyVersion, signal, logOnce } = question;
+  const { messages, tools, parseTools, settings, policyVersion, signal } = question;
   if (messages.length === 0)
     throw new ModelError(
       'This model answers conversations only. Send messages, as to chat completions.',
@@ -53,14 +68,7 @@ export async function askExternal(
     tools: tools?.map(({ type, function: definition }) => ({ type, function: definition })),
     toolChoice: parseTools ? undefined : 'none',
   });
-  return responses.map((sent) => {
-    // A service may make calls that the request does not allow.
-    const isAllowed = sent.toolCalls.length === 0 || (parseTools && tools !== undefined);
-    if (!isAllowed)
-      logOnce(
-        'The external model calls tools although tool_choice is none or there are no tools. The agent does not get these calls.',
-      );
-    const response = isAllowed ? sent : { ...sent, toolCalls: [] };
+  return responses.map((response) => {
     const tokens = tokensOf(format, question, response);
     const logprobs = new Float32Array(tokens.length).fill(Number.NaN);
     const stopReason = response.finishReason === 'length' ? 'length' : 'stop';

@@ -37,6 +37,12 @@ import {
 import { createLongTexts, type EncodeText, type LongTexts } from './long-texts.js';
 import { normalizeTools } from './tool-definitions.js';
 
+/** Value of {@link GenerateOptions.keptTokens} for the models of servers. */
+export const keptTokensOfServer = 4_000_000;
+
+/** Tokens that a call counts at least: a short one leaves messages and a stored response, too. */
+const minTokensOfCall = 500;
+
 export interface GenerateOptions {
   readonly sampler: Sampler;
   /**
@@ -60,13 +66,13 @@ export interface GenerateOptions {
    */
   readonly reasoning?: 'as-sent' | 'restore';
   /**
-   * Number of latest calls whose turns and stored responses are never dropped. Failed calls and
-   * counts of prompt tokens are calls, too. A call of more than 8,000 tokens, prompt included,
-   * counts once for every 8,000. Older calls are dropped in groups, so that at most 2 × `keptCalls`
-   * are stored. Set it for models that never end.
+   * Number of latest tokens whose turns and stored responses are never dropped. Every call counts
+   * the tokens of its prompt, at least 500, and of its completions; failed calls and counts of
+   * prompt tokens are calls, too. Older calls are dropped in groups, so that at most
+   * 2 × `keptTokens` and a call are stored. Set it for models that never end.
    * @default no limit
    */
-  readonly keptCalls?: number;
+  readonly keptTokens?: number;
   /**
    * True if the model may think before it responds.
    * @default undefined: the chat template decides
@@ -150,6 +156,11 @@ export interface Calls {
   /** Samples a response. When it has finished, records the call before returning the response. */
   readonly generate: Generate;
   readonly countPrompt: CountPrompt;
+  /**
+   * Returns the number of tokens that are kept, counted as for {@link GenerateOptions.keptTokens}.
+   * Returns 0 as long as no call was recorded.
+   */
+  readonly keptTokens: () => number;
 }
 
 interface Rollout {
@@ -158,49 +169,47 @@ interface Rollout {
   readonly texts: LongTexts;
   readonly history: History;
   readonly counters: Counters;
-  readonly logOnce: CallHooks['logOnce'];
 }
 
-/** Tokens of a call that counts once for {@link GenerateOptions.keptCalls}. */
-const tokensOfCall = 8000;
-
-export interface CallHooks {
-  /** Forgets the stored responses of all calls before the previous call of this function. */
-  readonly forgetResponses: () => void;
-  /** Logs a message, unless it was logged before. */
-  readonly logOnce: (text: string) => void;
-}
-
+/**
+ * Creates the functions that answer calls.
+ * @param forgetResponses forgets the stored responses of all calls before its previous call
+ */
 export function createCalls(
   options: GenerateOptions,
   history: History,
   counters: Counters,
-  { forgetResponses, logOnce }: CallHooks,
+  forgetResponses: () => void,
 ): Calls {
   const {
     format,
     runtime: { clock },
   } = options;
   const texts = createLongTexts(options);
-  const { reasoning, keptCalls = Infinity } = options;
+  const { reasoning, keptTokens = Infinity } = options;
   const ledger = createLedger(texts.format, { reasoning });
-  const rollout = { options, ledger, texts, history, counters, logOnce };
+  const rollout = { options, ledger, texts, history, counters };
   let calls = 0;
-  // Calls since earlier ones were forgotten, counted as `keptCalls` counts them.
-  let callsToKeep = 0;
+  let hasRecorded = false;
+  // Tokens of the calls that are forgotten next, and of those after them.
+  let [earlier, latest] = [0, 0];
   const begin = (): void => {
-    if (callsToKeep >= keptCalls) {
+    if (latest >= keptTokens) {
       ledger.forgetEarlier();
       forgetResponses();
-      callsToKeep = 0;
+      [earlier, latest] = [latest, 0];
     }
-    callsToKeep++;
+    latest += minTokensOfCall;
+  };
+  const countTokens = ({ ids }: LedgerPrompt): void => {
+    latest += Math.max(0, ids.length - minTokensOfCall);
   };
   const countPrompt: CountPrompt = async (request) => {
     begin();
     const conversation = conversationOf(request);
-    const { ids } = await texts.attempt(() => promptFor(rollout, request, conversation));
-    return ids.length;
+    const prompt = await texts.attempt(() => promptFor(rollout, request, conversation));
+    countTokens(prompt);
+    return prompt.ids.length;
   };
   const generate: Generate = async (request) => {
     const { signal } = request;
@@ -212,6 +221,7 @@ export function createCalls(
     // in the order of their requests.
     const made = texts.attempt(() => promptFor(rollout, request, conversation));
     const prompt = made instanceof Promise ? await made : made;
+    countTokens(prompt);
     markDelivered(history, conversation, prompt);
     throwIfAborted(signal);
     const settings = settingsFor(rollout, request, tools, prompt.ids, calls);
@@ -235,11 +245,11 @@ export function createCalls(
       return { response, sequence, malformedToolCalls: turn.malformedToolCalls };
     });
     const recorded = record(rollout, prompt, choices, { callIndex, time });
-    const tokens = choices.reduce((sum, { response }) => sum + response.tokens.length, 0);
-    callsToKeep += Math.max(0, tokens / tokensOfCall - 1);
+    for (const { sequence } of choices) latest += sequence.tokens.length;
+    hasRecorded = true;
     return { callIndex, promptIds: prompt.ids, choices, recorded };
   };
-  return { generate, countPrompt };
+  return { generate, countPrompt, keptTokens: () => (hasRecorded ? earlier + latest : 0) };
 }
 
 interface AskedCall {
@@ -264,7 +274,6 @@ async function answersOf(rollout: Rollout, call: AskedCall): Promise<readonly An
       settings,
       policyVersion,
       signal,
-      logOnce: rollout.logOnce,
     };
     return askExternal(external, format, question);
   }

@@ -27,9 +27,9 @@ it('asks no model for a POST to a path that is not served', async () => {
   const parts = {
     turns: { unfinishedBatch: async () => undefined, failed: never },
     engine: { sampler: { policyVersion: 0 }, failed: never },
-    handlers: (session: string) => {
+    models: (session: string) => {
       made.push(session);
-      return async () => Response.json({});
+      return { handler: async () => Response.json({}), keptTokens: () => 0 };
     },
     updateWeights: async () => ({ step: 0 }),
   };

@@ -24,7 +24,7 @@ const defaultDrainMs = 30_000;
 export interface ServerParts {
   readonly turns: TurnStore;
   readonly engine: StageEngine;
-  readonly handlers: ServeOptions['createHandler'];
+  readonly models: ServeOptions['createModel'];
   readonly commit: Commit;
   /** Additional entries for `/metrics`. */
   readonly extraMetrics?: ServeOptions['extraMetrics'];
@@ -46,7 +46,7 @@ export async function serveUntilInterrupted(
   const parseLongBody: typeof bodies.parse = (body) => bodies.parse(body);
   const serve = createServe({
     turns,
-    createHandler: parts.handlers,
+    createModel: parts.models,
     commit: parts.commit,
     policyVersion: () => engine.sampler.policyVersion,
     extraMetrics: parts.extraMetrics,

@@ -31,13 +31,14 @@ export interface ResponsesContext extends RouteContext {
   readonly responses: ResponseStore;
 }
 
-/**
- * A group of consecutive responses that are dropped together, with their items. Both are keyed by
- * id.
- */
+/** A group of consecutive responses that are dropped together, with their items, keyed by id. */
 interface Generation {
   readonly responses: Map<string, StoredResponse>;
-  readonly items: Map<string, Item>;
+  /**
+   * All items with the same id, because clients send items back. The first one counts: an output of
+   * this endpoint, if there is one.
+   */
+  readonly items: Map<string, Item[]>;
 }
 
 export function createResponseStore(): ResponseStore {
@@ -46,46 +47,29 @@ export function createResponseStore(): ResponseStore {
     add: (response) => {
       const { responses, items } = generations.at(-1)!;
       responses.set(response.body.id, response);
-      // An input item may have an id that another process has created. Ids of this endpoint's
-      // output take precedence.
-      for (const item of response.input) {
-        const id = idOf(item);
-        if (id !== undefined && !items.has(id)) items.set(id, item);
-      }
-      for (const item of response.output) {
-        const id = idOf(item);
-        if (id !== undefined) items.set(id, item);
-      }
+      for (const item of response.input) sameId(items, item)?.push(item);
+      for (const item of response.output) sameId(items, item)?.unshift(item);
     },
     get: (id) => inFirst(generations, ({ responses }) => responses.get(id)),
-    item: (id) => inFirst(generations, ({ items }) => items.get(id)),
+    item: (id) => inFirst(generations, ({ items }) => items.get(id)?.[0]),
     delete: (id) => {
-      const found = inFirst(generations, ({ responses }) => responses.get(id));
-      if (!found) return false;
-      for (const { responses } of generations) responses.delete(id);
-      const stored = generations.flatMap(({ responses }) => [...responses.values()]);
-      // Clients send items back, so that another response may have an item with the same id.
-      const others = new Map(
-        stored.toReversed().flatMap((one) => ownItems(one).map((item) => [idOf(item), item])),
-      );
-      for (const item of ownItems(found)) {
-        const itemId = idOf(item) ?? '';
-        const other = others.get(itemId);
-        for (const { items } of generations) {
-          if (items.get(itemId) !== item) continue;
-          if (other) items.set(itemId, other);
-          else items.delete(itemId);
+      for (const { responses, items } of generations) {
+        const found = responses.get(id);
+        if (!found) continue;
+        responses.delete(id);
+        for (const item of [...found.input, ...found.output]) {
+          const same = sameId(items, item);
+          same?.splice(same.indexOf(item), 1);
         }
+        return true;
       }
-      return true;
+      return false;
     },
     forgetEarlier: () => {
       generations = [...generations.slice(-1), newGeneration()];
     },
   };
 }
-
-const ownItems = ({ input, output }: StoredResponse): readonly Item[] => [...input, ...output];
 
 const newGeneration = (): Generation => ({ responses: new Map(), items: new Map() });
 
@@ -104,8 +88,14 @@ function inFirst<T>(
   return undefined;
 }
 
-const idOf = ({ wire }: Item): string | undefined =>
-  typeof wire['id'] === 'string' ? wire['id'] : undefined;
+/** Returns the list of the items with the same id, or undefined for an item without one. */
+function sameId(items: Generation['items'], { wire }: Item): Item[] | undefined {
+  const id = wire['id'];
+  if (typeof id !== 'string') return undefined;
+  const same = items.get(id) ?? [];
+  items.set(id, same);
+  return same;
+}
 
 /** Returns the items of the conversation that ends with `response`, oldest first. */
 export function conversationOf(response: StoredResponse | undefined): readonly Item[] {

@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { scriptedSampler } from '@trinity-rft/testing';
 import { encode, modelOver, scripted } from '../../../test/helpers.js';
 import { add, at, call, post } from '../../../test/responses.js';
+import type { Item } from './items.js';
+import { createResponseStore, type StoredResponse } from './response-store.js';
 
 const base = { model: 'gpt-5', input: 'hi' };
 
@@ -94,8 +96,8 @@ describe('stored responses', () => {
     });
   });
 
-  it('are kept for keptCalls later calls at least, and forgotten after twice as many', async () => {
-    const { model } = scripted(Array<string>(7).fill('a<|im_end|>'), { keptCalls: 3 });
+  it('of short calls count 500 tokens each: keptTokens are kept at least, and twice as many at most', async () => {
+    const { model } = scripted(Array<string>(7).fill('a<|im_end|>'), { keptTokens: 1500 });
     const { responses } = model.openaiClient();
     const ids: string[] = [];
     for (let call = 0; call < 7; call++) {
@@ -107,15 +109,57 @@ describe('stored responses', () => {
     expect(model.metrics()).toMatchObject({ 'model/spliced': 6 });
   });
 
-  it('are forgotten earlier if they are long: a call counts once for every 8,000 tokens', async () => {
-    const script = Array<Int32Array>(4).fill(encode('a<|im_end|>'));
-    const model = modelOver(scriptedSampler({ script, maxModelLen: 40_000 }), { keptCalls: 4 });
+  it('are forgotten after keptTokens, whose calls may also fail or only count tokens', async () => {
+    const script = Array<Int32Array>(5).fill(encode('a<|im_end|>'));
+    const sampler = scriptedSampler({ script, maxModelLen: 4000 });
+    const model = modelOver(sampler, { keptTokens: 3000 });
     const { responses } = model.openaiClient();
-    const ids: string[] = [];
-    for (const _ of [1, 2, 3, 4])
-      ids.push((await responses.create({ ...base, input: 'x'.repeat(32_000) })).id);
-    await expect(responses.retrieve(ids[1]!)).rejects.toBeInstanceOf(NotFoundError);
-    expect((await responses.retrieve(ids[2]!)).id).toBe(ids[2]);
+    const long = { ...base, input: 'x'.repeat(3000) };
+    const isKept = async (id: string): Promise<boolean> =>
+      (await model.handler(new Request(`http://host/v1/responses/${id}`))).status === 200;
+    const tooLong = (): Promise<unknown> =>
+      responses.create({ ...base, input: 'x'.repeat(4000) }).catch((error: unknown) => error);
+    const count = (): Promise<Response> =>
+      model.handler(
+        new Request('http://host/v1/messages/count_tokens', {
+          method: 'POST',
+          body: JSON.stringify({ messages: [{ role: 'user', content: long.input }] }),
+        }),
+      );
+    expect([await count(), model.keptTokens()]).toMatchObject([{ status: 200 }, 0]);
+    for (const ask of [() => responses.create(long), tooLong, count]) {
+      const { id } = await responses.create(base);
+      const kept = [];
+      for (const _ of [1, 2]) {
+        await ask();
+        kept.push(await isKept(id));
+      }
+      expect(model.keptTokens()).toBeGreaterThan(6000);
+      await count();
+      expect([...kept, await isKept(id)]).toEqual([true, true, false]);
+    }
+    expect(model.keptTokens()).toBeLessThan(11_000);
+  });
+
+  it('are deleted without reading the items of the others', async () => {
+    const store = createResponseStore();
+    let reads = 0;
+    const itemOf = (id: string): Item => ({
+      message: { role: 'user', content: id },
+      get wire() {
+        reads++;
+        return { id };
+      },
+    });
+    for (let call = 0; call < 100; call++)
+      store.add({
+        body: { id: `r${call}` },
+        input: [itemOf(`in_${call}`)],
+        output: [itemOf(`out_${call}`)],
+      } as unknown as StoredResponse);
+    reads = 0;
+    expect(store.delete('r7')).toBe(true);
+    expect(reads).toBeLessThan(10);
   });
 
   it.each([{ instructions: 'be brief' }, { text: { format: { type: 'json_object' as const } } }])(

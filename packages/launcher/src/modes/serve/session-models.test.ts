@@ -1,19 +1,16 @@
 import type { StageConfig } from '@trinity-rft/config';
 import { createRuntime, type Logger } from '@trinity-rft/core';
+import { keptTokensOfServer } from '@trinity-rft/model';
 import { characterFormat } from '@trinity-rft/model/testing';
 import { recordingLogger, scriptedSampler } from '@trinity-rft/testing';
 import { expect, it } from 'vitest';
-import { keptCallsPerSession } from '../../outer/outer.js';
-import { sessionHandlers } from './session-handlers.js';
+import { sessionModels } from './session-models.js';
 
 const format = characterFormat();
 
-function handlersOver(
-  logger: Logger,
-  texts: readonly string[],
-): ReturnType<typeof sessionHandlers> {
+function modelsOver(logger: Logger, texts: readonly string[]): ReturnType<typeof sessionModels> {
   const stage = { project: 'shop', name: 'run', explorer: { rolloutModel: {} } };
-  return sessionHandlers(
+  return sessionModels(
     stage as unknown as StageConfig,
     { ...createRuntime(), logger },
     {
@@ -26,25 +23,26 @@ function handlersOver(
 }
 
 it('forgets the oldest responses of a session that never ends', async () => {
-  const texts = Array<string>(2 * keptCallsPerSession + 1).fill('a<|im_end|>');
-  const handler = handlersOver(recordingLogger(), texts)('session', async () => {});
-  const ask = async (body: object): Promise<string> => {
-    const text = JSON.stringify(body);
-    const init = { method: 'POST', body: text };
-    const response = await handler(new Request('http://host/v1/responses', init));
-    return ((await response.json()) as { readonly id: string }).id;
-  };
-  const ids: string[] = [];
-  for (const _ of texts) ids.push(await ask({ input: 'hi' }));
-  const stored = ids.map((id) => handler(new Request(`http://host/v1/responses/${id}`)));
-  const statuses = (await Promise.all(stored)).map(({ status }) => status);
-  expect([statuses[0], statuses.at(-keptCallsPerSession)]).toEqual([404, 200]);
+  const texts = Array<string>(2).fill('a<|im_end|>');
+  const { handler, keptTokens } = modelsOver(recordingLogger(), texts)('session', async () => {});
+  const post = (path: string, body: string): Promise<Response> =>
+    handler(new Request(`http://host/v1/${path}`, { method: 'POST', body }));
+  const ask = async (): Promise<string> =>
+    ((await (await post('responses', '{"input": "hi"}')).json()) as { readonly id: string }).id;
+  const first = await ask();
+  // Prompts that are too long for the model fail, but count.
+  const long = `{"prompt": [1${',1'.repeat(keptTokensOfServer - 1)}]}`;
+  for (const _ of [1, 2]) expect((await post('completions', long)).status).toBe(400);
+  const last = await ask();
+  const stored = [first, last].map((id) => handler(new Request(`http://host/v1/responses/${id}`)));
+  expect((await Promise.all(stored)).map(({ status }) => status)).toEqual([404, 200]);
+  expect(keptTokens()).toBeLessThan(2 * keptTokensOfServer);
 });
 
 it('logs a call that cannot be recorded, and hides the cause from the client', async () => {
   const logger = recordingLogger();
-  const handlers = handlersOver(logger, ['a<|im_end|>']);
-  const handler = handlers('session', () => Promise.reject(new Error('/srv/calls.db: ENOSPC')));
+  const models = modelsOver(logger, ['a<|im_end|>']);
+  const { handler } = models('session', () => Promise.reject(new Error('/srv/calls.db: ENOSPC')));
   const body = JSON.stringify({ messages: [{ role: 'user', content: 'hi' }] });
   const response = await handler(
     new Request('http://host/v1/chat/completions', { method: 'POST', body }),

@@ -1,12 +1,12 @@
-/** Creates handlers that serve a product's clients, with one recording model per session. */
+/** Creates the models that serve a product's clients, one per session. */
 import { randomBytes } from 'node:crypto';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';
 import { describeError, type Runtime } from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
-import { createRolloutModel } from '@trinity-rft/model';
+import { createRolloutModel, keptTokensOfServer } from '@trinity-rft/model';
 import type { EncoderThread } from '@trinity-rft/model/internal';
-import { keptCallsPerSession, type ServeOptions } from '../../outer/outer.js';
+import type { ServeOptions } from '../../outer/outer.js';
 import { modelSettings } from '../../assembly/models/model-settings.js';
 import { runOf, servedName } from './served-model.js';
 
@@ -22,14 +22,14 @@ interface Parts {
 }
 
 /**
- * Returns the function that creates the handler of a session. Ids are random, so that they never
+ * Returns the function that creates the model of a session. Ids are random, so that they never
  * equal the ids of an earlier process.
  */
-export function sessionHandlers(
+export function sessionModels(
   stage: StageConfig,
   runtime: Runtime,
   { sampler, format, encoder, start }: Parts,
-): ServeOptions['createHandler'] {
+): ServeOptions['createModel'] {
   const { rolloutModel, reasoningHistory } = stage.explorer;
   const { clock, logger } = runtime;
   const shared = {
@@ -45,7 +45,7 @@ export function sessionHandlers(
     constrainedDecoding: true,
     strictFields: true,
     // A client may use one session for as long as the server runs.
-    keptCalls: keptCallsPerSession,
+    keptTokens: keptTokensOfServer,
     independentClients: true,
     streamText: 'sampled' as const,
     // The turn store records the calls instead.
@@ -64,5 +64,5 @@ export function sessionHandlers(
       ...shared,
       onAnswer: ({ id, experiences }) => onCall({ msgId: id, experiences }),
       seedFor: () => runtime.seedFor('serve', start, calls++),
-    }).handler;
+    });
 }
