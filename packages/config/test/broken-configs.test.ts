@@ -133,6 +133,24 @@ const cases: readonly Broken[] = [
     says: ['unknown key "synchroniser"', 'Did you mean "synchronizer"?'],
   },
   {
+    name: 'a mistyped section with the name of a number of another section',
+    file: { rest: '«explorers:\n  runner_per_model: 2' },
+    key: 'explorers',
+    says: ['Did you mean "explorer"?'],
+  },
+  {
+    name: 'a number of another section with a name like that of a section',
+    file: { rest: '«explorers: 2' },
+    key: 'explorers',
+    says: ['It belongs to the path cluster.explorers.'],
+  },
+  {
+    name: 'a mistyped number with the name of a section',
+    file: { rest: 'cluster:\n  «explorer: 2' },
+    key: 'cluster.explorer',
+    says: ['Did you mean "explorers"?'],
+  },
+  {
     name: 'a mistyped key',
     file: { algorithm: 'algorithm:\n  algorithm_type: grpo\n  «repeat_time: 4' },
     key: 'algorithm.repeat_time',
