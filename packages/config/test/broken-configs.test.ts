@@ -837,6 +837,39 @@ const cases: readonly Broken[] = [
     says: ['4096', 'positions for 512'],
   },
   {
+    name: 'a prompt that is too long for the model with its response',
+    file: {
+      model: 'model:\n  model_path: ./tiny\n  max_prompt_tokens: «600\n  max_response_tokens: 16',
+    },
+    key: 'model.max_prompt_tokens',
+    says: ['got 600', 'sequences of 616', 'max_response_tokens 16', 'for 512. Lower it to 496,'],
+  },
+  {
+    name: 'a response that is too long for the model with its prompt',
+    file: {
+      model: 'model:\n  model_path: ./tiny\n  max_prompt_tokens: 96\n  max_response_tokens: «500',
+    },
+    key: 'model.max_response_tokens',
+    says: ['got 500', 'sequences of 596', 'max_prompt_tokens 96', 'Lower it to 416,'],
+  },
+  {
+    name: 'a prompt and a response that are each too long for the model',
+    file: {
+      model: 'model:\n  model_path: ./tiny\n  max_prompt_tokens: «700\n  max_response_tokens: 600',
+    },
+    key: 'model.max_prompt_tokens',
+    says: ['got 700', 'Lower both, to 512 together,'],
+  },
+  {
+    name: 'a prompt and a response that fit neither the given length nor the model',
+    file: {
+      model:
+        'model:\n  model_path: ./tiny\n  max_model_len: «512\n  max_prompt_tokens: 600\n  max_response_tokens: 16',
+    },
+    key: 'model.max_model_len',
+    says: ['need 616', 'The model has positions for 512: lower them.'],
+  },
+  {
     name: 'lengths that neither the file nor the disk gives',
     file: { model: '«model:\n  model_path: Qwen/Qwen3-0.6B' },
     key: 'model.max_model_len',
