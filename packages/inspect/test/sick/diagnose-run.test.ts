@@ -82,7 +82,7 @@ describe('diagnoseRun', () => {
     ['not-finite', 'actor/grad_norm (steps that are not finite) = 2, steps 11 to 12'],
     ['gradient-explodes', 'actor/grad_norm = 400, steps 8 to 12'],
   ] as const)('says what the number of %s is', async (name, line) => {
-    const diagnosis = await diagnosed(`number-${name}`, sickRuns[name]);
+    const diagnosis = await diagnosed(`number-${name}`, sickRuns[name] ?? {});
     expect(renderDiagnosis(diagnosis)).toContain(`Number    ${line}\n`);
   });
 

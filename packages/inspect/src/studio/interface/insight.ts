@@ -16,7 +16,7 @@ const measured = z.object({
     .array(z.string())
     .optional()
     .describe('Metrics whose sum is the denominator, if the value is a share.'),
-  statistic: z.string().optional().describe('What the value is, if it counts steps.'),
+  statistic: z.string().optional().describe('Description of the value, if it counts steps.'),
 });
 
 export const finding = z.object({
