@@ -19,7 +19,8 @@ const evaluation = `eval/${attack}/reward/mean`;
 const metrics = Array.from({ length: 12 }, (_, i) => {
   const step = i + 1;
   const evaluated = step === 1 || step === 12 ? { [evaluation]: 1 - step / 20 } : {};
-  const values = { 'rollout/reward/mean': step / 20, ...evaluated };
+  const runs = { 'rollout/runs/ok': 48, 'rollout/runs/failed': 16 };
+  const values = { 'rollout/reward/mean': step / 20, ...runs, ...evaluated };
   return `${JSON.stringify({ role: 'explorer', step, metrics: values, timing: {} })}\n`;
 }).join('');
 
@@ -40,12 +41,15 @@ describe.skipIf(chromium === undefined)(`what is wrong, and what if, in a browse
 
   it('says what is wrong, and leads to its curve and its rollouts', { timeout }, async () => {
     const look = await open('page=diagnosis');
-    await look.says('main [role=status]', '2 findings.');
+    await look.says('main [role=status]', '3 findings.');
     expect(await look.text('#reward-follows-length')).toBe(
       'The reward follows the length of the answer',
     );
     expect(await look.text('main')).toContain(`${evaluation} was 0.95 at step 1 and is 0.4`);
     expect(await look.violations()).toEqual([]);
+    expect(await look.text('[aria-labelledby=failing-runs] .evidence')).toBe(
+      'rollout/runs/failed / (rollout/runs/ok + rollout/runs/failed) = 0.25 (steps 8 to 12)',
+    );
     expect(await look.text('[aria-labelledby=reward-follows-length] .shown')).toBe(
       'Related rollouts: show all',
     );
@@ -54,7 +58,7 @@ describe.skipIf(chromium === undefined)(`what is wrong, and what if, in a browse
       .click();
     await look.says('.count', '64 rollouts');
     await look.page.goBack();
-    await look.says('main [role=status]', '2 findings.');
+    await look.says('main [role=status]', '3 findings.');
     await look.page.locator('[aria-labelledby=eval-falls] a[href*="page=metrics"]').click();
     await look.says('main', evaluation);
     expect(await look.intrusions()).toEqual([]);

@@ -3,7 +3,7 @@
  * environment variables.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { describeError, TrinityError, WorkflowError, CancelledError } from '@trinity-rft/core';
 import { killGroup, readToEnd, redactText } from '@trinity-rft/core/support';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
@@ -77,6 +77,7 @@ export async function executeCommand(
 ): Promise<CommandResult> {
   requireHttp(endpoint);
   checkFields(command);
+  await turnToStart();
   if (signal.aborted) throw cancelled(command, signal);
   const startMs = performance.now();
   const transcript = createTranscript(command.transcriptLimit);
@@ -116,6 +117,14 @@ function checkFields(command: Command): void {
   if (typeof limit !== 'number' || !(limit >= 0))
     throw refuse('transcriptLimit', 'a number of characters from 0');
 }
+
+let lastTurn: Promise<void> = Promise.resolve();
+
+/**
+ * Waits for a turn of the event loop in which no other program is started. Starting a program
+ * blocks the event loop, for 0.1 s or more on a busy machine, and many runs begin at once.
+ */
+const turnToStart = (): Promise<void> => (lastTurn = lastTurn.then(() => setImmediate()));
 
 /**
  * Starts the program.

@@ -1,7 +1,8 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { CancelledError } from '@trinity-rft/core';
 import { createAgentEndpoint } from '@trinity-rft/workflow/internal';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -40,6 +41,18 @@ describe('a program', () => {
     const { text, exitCode } = await run(script, { env: { MINE: 'yes' }, input: 'hello' });
     expect(JSON.parse(text)).toEqual([endpoint.baseURL, endpoint.apiKey, 'tiny', 'yes', 'hello']);
     expect(exitCode).toBe(0);
+  });
+
+  it('is started in a turn of the event loop of its own', async () => {
+    let turn = 0;
+    const turns: number[] = [];
+    const onStart = (): void => void turns.push(turn);
+    subscribe('child_process', onStart);
+    const programs = Promise.all(['1', '2', '3'].map((n) => run(`console.log(${n})`)));
+    for (; turn < 20; turn++) await setImmediate();
+    unsubscribe('child_process', onStart);
+    expect((await programs).map(({ text }) => text)).toEqual(['1', '2', '3']);
+    expect(new Set(turns).size).toBe(3);
   });
 
   it('is read to the end of what it wrote', async () => {

@@ -133,6 +133,24 @@ const cases: readonly Broken[] = [
     says: ['unknown key "synchroniser"', 'Did you mean "synchronizer"?'],
   },
   {
+    name: 'a mistyped section with the name of a number of another section',
+    file: { rest: '«explorers:\n  runner_per_model: 2' },
+    key: 'explorers',
+    says: ['Did you mean "explorer"?'],
+  },
+  {
+    name: 'a number of another section with a name like that of a section',
+    file: { rest: '«explorers: 2' },
+    key: 'explorers',
+    says: ['It belongs to the path cluster.explorers.'],
+  },
+  {
+    name: 'a mistyped number with the name of a section',
+    file: { rest: 'cluster:\n  «explorer: 2' },
+    key: 'cluster.explorer',
+    says: ['Did you mean "explorers"?'],
+  },
+  {
     name: 'a mistyped key',
     file: { algorithm: 'algorithm:\n  algorithm_type: grpo\n  «repeat_time: 4' },
     key: 'algorithm.repeat_time',
@@ -817,6 +835,39 @@ const cases: readonly Broken[] = [
     file: { model: 'model:\n  model_path: ./tiny\n  max_model_len: «4096' },
     key: 'model.max_model_len',
     says: ['4096', 'positions for 512'],
+  },
+  {
+    name: 'a prompt that is too long for the model with its response',
+    file: {
+      model: 'model:\n  model_path: ./tiny\n  max_prompt_tokens: «600\n  max_response_tokens: 16',
+    },
+    key: 'model.max_prompt_tokens',
+    says: ['got 600', 'sequences of 616', 'max_response_tokens 16', 'for 512. Lower it to 496,'],
+  },
+  {
+    name: 'a response that is too long for the model with its prompt',
+    file: {
+      model: 'model:\n  model_path: ./tiny\n  max_prompt_tokens: 96\n  max_response_tokens: «500',
+    },
+    key: 'model.max_response_tokens',
+    says: ['got 500', 'sequences of 596', 'max_prompt_tokens 96', 'Lower it to 416,'],
+  },
+  {
+    name: 'a prompt and a response that are each too long for the model',
+    file: {
+      model: 'model:\n  model_path: ./tiny\n  max_prompt_tokens: «700\n  max_response_tokens: 600',
+    },
+    key: 'model.max_prompt_tokens',
+    says: ['got 700', 'Lower both, to 512 together,'],
+  },
+  {
+    name: 'a prompt and a response that fit neither the given length nor the model',
+    file: {
+      model:
+        'model:\n  model_path: ./tiny\n  max_model_len: «512\n  max_prompt_tokens: 600\n  max_response_tokens: 16',
+    },
+    key: 'model.max_model_len',
+    says: ['need 616', 'The model has positions for 512: lower them.'],
   },
   {
     name: 'lengths that neither the file nor the disk gives',

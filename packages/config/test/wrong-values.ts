@@ -155,11 +155,11 @@ model.max_model_len: 1024
 model.max_prompt_tokens: 0
   got 0, expected a whole number, at least 1.
 model.max_prompt_tokens: 512
-  got 512, which leaves nothing of max_model_len 512 for the rest. Lower it, o
+  got 512, which leaves nothing of the 512 positions of the model for the rest
 model.max_response_tokens: 0
   got 0, expected a whole number, at least 1.
 model.max_response_tokens: 600
-  got 600, which leaves nothing of max_model_len 512 for the rest. Lower it, o
+  got 600, which leaves nothing of the 512 positions of the model for the rest
 model.min_response_tokens: -1
   got -1, expected a whole number, at least 0.
 model.min_response_tokens: 400

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { alignColumns, peerInstall } from '@trinity-rft/core/support';
 import type { CheckResult } from './check/check-export.js';
@@ -30,8 +31,17 @@ function tryLines(format: FormatName, program: string): readonly string[] {
   const peer = chatPeers[format];
   return [
     `Try it: node ${program} "..."`,
-    ...(peer === undefined ? [] : [`It needs ${peer}: ${peerInstall(peer)}`]),
+    ...(peer === undefined || isInstalled(peer, program)
+      ? []
+      : [`It needs ${peer}: ${peerInstall(peer)}`]),
   ];
+}
+
+/** Returns true if the package is in a folder `node_modules` beside the file or above it. */
+function isInstalled(name: string, file: string): boolean {
+  const folder = path.dirname(path.resolve(file));
+  if (existsSync(path.join(folder, 'node_modules', name))) return true;
+  return folder !== path.dirname(folder) && isInstalled(name, folder);
 }
 
 const lossLine = ({ texts, positions, meanDifference, largestDifference }: MergeLoss): string =>

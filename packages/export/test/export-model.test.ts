@@ -1,5 +1,5 @@
 /** Exports of the practice model in every format, played by their runtimes. */
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -222,7 +222,10 @@ PARAMETER repeat_penalty 1
         expect(program).toContain(`"${report.file}"`);
         expect(program).toContain(shown[format]);
         const needs = 'npm install --ignore-scripts node-llama-cpp';
-        expect(renderExport(report, 'out').includes(needs)).toBe(format === 'gguf');
+        expect(renderExport(report, directory).includes(needs)).toBe(format === 'gguf');
+        await mkdir(path.join(to, 'node_modules', 'node-llama-cpp'), { recursive: true });
+        expect(renderExport(report, directory)).not.toContain(needs);
+        await rm(path.join(to, 'node_modules'), { recursive: true });
         if (format !== 'ollama') continue;
         expect(program).toContain(`model: ${JSON.stringify(ollama)}`);
         expect(report.notes.join('\n')).toContain(shown.ollama);

@@ -84,7 +84,7 @@ export async function openFineTuningServer(
       { code: 'DIRECTORY', cause },
     );
   });
-  const unlock = await lockRun(directory, 'serve');
+  const unlock = await lockRun(directory, 'serve', 'choose another folder with --directory');
   try {
     const server = await openLocked(directory, options);
     const close = async (): Promise<void> => {

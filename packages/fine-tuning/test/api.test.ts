@@ -772,7 +772,9 @@ it('takes texts of clients and paths literally in the configuration of a run', a
 
 it('has its directory for itself', async () => {
   await serve();
-  await expect(serve()).rejects.toThrow('is in use by');
+  await expect(serve()).rejects.toThrow(
+    `is in use by another run of this process. Wait for it, stop it, or choose another folder with --directory.`,
+  );
   const file = path.join(directory, 'file');
   await writeFile(file, '');
   await expect(serve({ directory: file })).rejects.toThrow(`${file} cannot be used: ENOTDIR`);

@@ -346,7 +346,7 @@ describe('a model is found', () => {
     expect(best.chat).toEqual({ tool_call_parser: 'hermes', max_model_len: 112 });
     expect(best.run?.evaluations).toEqual([{ set: 'held_out', metric: 'reward', value: 0.7 }]);
     const last = await findModel(await run({ 0: 0.9 }));
-    expect(last.choice).toBe('Step 20, the last checkpoint; none was evaluated.');
+    expect(last.choice).toBe('Step 20, the last checkpoint; none has the score of an evaluation.');
     const model = await loadModel(last.location, settings);
     expect(model.maxModelLen).toBe(112);
     await model.close();

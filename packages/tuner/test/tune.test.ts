@@ -117,6 +117,9 @@ describe('tune', () => {
     const summary = await tune(options());
     expect(summary).toMatchObject({ interrupted: false, trainStep: 2 });
     const { jobDirectory: job } = summary;
+    expect(world.printed.at(-1)).toBe(
+      `Done after train step 2: ${path.join(job, 'global_step_2')}\n`,
+    );
     expect(path.dirname(job)).toBe(path.join(world.cwd, 'checkpoints', 'AgentScope'));
     expect(path.basename(job)).toMatch(/^Experiment-\d{14}$/);
     expect(readdirSync(job)).toEqual(

@@ -13,14 +13,17 @@ it('leaves the channel to the parent process as it was', async () => {
 });
 
 it('interrupts work whose parent process has ended before it began', async () => {
-  const before = process.connected;
-  onTestFinished(() => void Object.assign(process, { connected: before }));
-  for (const [connected, isAborted] of [
-    [false, true],
-    [true, false],
-    [undefined, false],
+  const { connected: before, send: sendBefore } = process;
+  onTestFinished(() => void Object.assign(process, { connected: before, send: sendBefore }));
+  const channel = (): boolean => true;
+  for (const [connected, send, isAborted] of [
+    [false, channel, true],
+    [true, channel, false],
+    // Without a channel to a parent process: Node, Bun.
+    [undefined, undefined, false],
+    [false, undefined, false],
   ] as const) {
-    Object.assign(process, { connected });
+    Object.assign(process, { connected, send });
     const work = ({ aborted }: AbortSignal): Promise<boolean> => Promise.resolve(aborted);
     expect(await interruptible(terminal, work)).toBe(isAborted);
   }

@@ -86,9 +86,9 @@ function onInterrupt(stop: (name: NodeJS.Signals) => void): () => void {
   // Stops if the parent process has ended.
   const onOrphaned = (): void => onSignal('SIGTERM');
   process.on('disconnect', onOrphaned);
-  // The parent process may have ended before the listener was added; `connected` is undefined if
-  // there is no parent with a channel.
-  if (process.connected === false) onOrphaned();
+  // The parent process may have ended before the listener was added. Without a channel to a parent,
+  // `send` is undefined, and `connected` is undefined in Node and false in Bun.
+  if (process.send !== undefined && process.connected === false) onOrphaned();
   return () => {
     process.off('disconnect', onOrphaned);
     for (const name of signals) process.off(name, onSignal);

@@ -1,6 +1,7 @@
 /** Page of the findings about a run, with curves and rollouts as evidence. */
 import type { Diagnosis as Answer } from '@trinity-rft/inspect/studio/interface';
 import { CircleCheck, Stethoscope, TriangleAlert, Wrench } from 'lucide';
+import { Fragment } from 'preact';
 import { Help } from '../design/help.js';
 import { Icon } from '../design/icon.js';
 import { Empty, Problem, Skeleton } from '../design/states.js';
@@ -50,9 +51,6 @@ interface FoundProps {
 
 function Found({ run, finding }: FoundProps) {
   const { name, title, text, when, advice, numbers, rollouts } = finding;
-  const metrics = numbers.flatMap(({ outOf = [], ...number }) =>
-    [number.metric, ...outOf].map((metric) => ({ ...number, metric })),
-  );
   return (
     <article class="card finding" aria-labelledby={name}>
       <h2 id={name}>{title}</h2>
@@ -63,12 +61,12 @@ function Found({ run, finding }: FoundProps) {
           <strong>{words.change}</strong> {advice}
         </p>
       </div>
-      {metrics.length > 0 && (
+      {numbers.length > 0 && (
         <ul class="evidence" aria-label={words.metrics}>
-          {metrics.map(({ role, metric, value, from, to }, i) => (
-            <li key={`${metric} ${i}`}>
-              <a href={addressOf('metrics', [run], { metric: `${role} ${metric}` })}>{metric}</a>{' '}
-              {numberText(value)} <span class="faint">{words.steps(from, to)}</span>
+          {numbers.map((number, i) => (
+            <li key={`${number.metric} ${i}`}>
+              <Formula run={run} of={number} /> = {numberText(number.value)}{' '}
+              <span class="faint">{words.steps(number.from, number.to)}</span>
             </li>
           ))}
         </ul>
@@ -76,6 +74,35 @@ function Found({ run, finding }: FoundProps) {
       {rollouts && <Shown run={run} rollouts={rollouts} />}
       <small class="faint">{words.rule(name, when)}</small>
     </article>
+  );
+}
+
+interface FormulaProps {
+  readonly run: string;
+  readonly of: Finding['numbers'][number];
+}
+
+/** Shows what a number is, with links to its metrics: a metric, or a sum divided by a sum. */
+function Formula({ run, of: number }: FormulaProps) {
+  const { role, metric, counted = [metric], outOf, statistic } = number;
+  const sum = (metrics: readonly string[]) => (
+    <>
+      {metrics.length > 1 && '('}
+      {metrics.map((name, i) => (
+        <Fragment key={name}>
+          {i > 0 && ' + '}
+          <a href={addressOf('metrics', [run], { metric: `${role} ${name}` })}>{name}</a>
+        </Fragment>
+      ))}
+      {metrics.length > 1 && ')'}
+    </>
+  );
+  return (
+    <>
+      {sum(counted)}
+      {outOf && <> / {sum(outOf)}</>}
+      {statistic !== undefined && ` (${statistic})`}
+    </>
   );
 }
 

@@ -68,8 +68,9 @@ function loadedCount(): number {
 }
 
 describe('checkpoints', () => {
-  it('are the folders that hold a model with its tokenizer, and what the run began with', () => {
+  it('are the folders that hold a model with its tokenizer, and what the run began with', async () => {
     expect(found.map(({ name }) => name)).toEqual(['global_step_2', 'global_step_1', 'start']);
+    expect(await findCheckpoints(path.join(folder, 'evaluations'))).toEqual([]);
   });
 
   it('answer as they come, ending with every token and its alternatives', async () => {

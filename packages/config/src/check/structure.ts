@@ -170,8 +170,8 @@ function unknownKeys(
 
 function unknownKey(section: KeyPath, key: string, root: MapNode, schema: z.ZodType): FoundProblem {
   const path = [...section, key];
-  const { keyAt: at, path: shown } = placeOf(root, path);
-  const message = `unknown key "${key}". ${fixOf(section, key, schema)}`;
+  const { keyAt: at, path: shown, node } = placeOf(root, path);
+  const message = `unknown key "${key}". ${fixOf(section, key, schema, node)}`;
   return { problem: { at, key: shown, message }, path };
 }
 
@@ -179,7 +179,7 @@ function unknownKey(section: KeyPath, key: string, root: MapNode, schema: z.ZodT
  * Returns advice for an unknown key: its new name, the section in which it is valid, a similar
  * name, or the list of valid keys.
  */
-function fixOf(section: KeyPath, key: string, schema: z.ZodType): string {
+function fixOf(section: KeyPath, key: string, schema: z.ZodType, node: Node | undefined): string {
   const names = [...section, key].filter((part) => typeof part === 'string');
   const whole = (names[0] === 'stages' ? names.slice(1) : names).join('.');
   const moved = Object.hasOwn(movedKeys, whole) ? movedKeys[whole] : undefined;
@@ -191,13 +191,20 @@ function fixOf(section: KeyPath, key: string, schema: z.ZodType): string {
   const elsewhere = shallowest(
     (allKeys(schema).get(key) ?? []).filter((path) => !path.startsWith('stages')),
   );
-  if (elsewhere.length === 1) return `It belongs to the path ${elsewhere[0] ?? ''}.`;
+  const belongs = `It belongs to the path ${elsewhere.slice(0, 3).join(', or ')}.`;
+  if (elsewhere.length === 1 && mayTake(schema, elsewhere[0] ?? '', node)) return belongs;
   if (similar !== undefined) return `Did you mean "${similar}"?`;
-  if (elsewhere.length > 1) return `It belongs to the path ${elsewhere.slice(0, 3).join(', or ')}.`;
+  if (elsewhere.length > 0) return belongs;
   const where = section.length === 0 ? 'the top level' : showPath(section);
   return known.length <= 12
     ? `Expected one of ${known.join(', ')} in ${where}.`
     : `There is no such key in ${where}; remove it, or look for its name with "trinity config schema".`;
+}
+
+/** Returns false if one of the key at `path` and the given value is a section and the other is not. */
+function mayTake(schema: z.ZodType, path: string, node: Node | undefined): boolean {
+  const kind = kindOf(schemaAt(schema, path.replaceAll('[]', '.0').split('.')));
+  return kind === 'anything' || (kind === 'section') === (node?.kind === 'map');
 }
 
 /**

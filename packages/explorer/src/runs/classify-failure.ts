@@ -32,11 +32,13 @@ export interface Failure {
   readonly error: TrinityError;
 }
 
-/** Duration of a failed attempt, and its longest wait. */
+/** Duration of a failed attempt, its longest wait, and its calls. */
 export interface SpentTime {
   readonly elapsedMs: number;
   /** Longest wait for something other than the model, see `PauseMeter`. */
   readonly longestPauseMs: number;
+  /** Number of calls that the model has answered. @default unknown */
+  readonly calls?: number;
 }
 
 /**
@@ -100,11 +102,16 @@ export function isOwnFailure({ kind, error }: Failure): boolean {
  */
 const hung = ({ elapsedMs, longestPauseMs }: SpentTime): boolean => longestPauseMs >= elapsedMs / 2;
 
-const waitedInVain = (late: CancelledError, { longestPauseMs }: SpentTime): CancelledError =>
-  new CancelledError(
-    `${late.message} It waited for a tool or service for ${(longestPauseMs / 1000).toFixed(1)} s, so it is not trained on.`,
+function waitedInVain(late: CancelledError, { longestPauseMs, calls }: SpentTime): CancelledError {
+  const waited =
+    calls === 0
+      ? 'The model answered no call of it, and it waited for something else'
+      : 'It waited for a tool or service';
+  return new CancelledError(
+    `${late.message} ${waited} for ${(longestPauseMs / 1000).toFixed(1)} s, so it is not trained on.`,
     { reason: 'timeout', code: late.code, cause: late },
   );
+}
 
 /**
  * Returns false if another attempt would fail in the same way: if the configuration is wrong, a

@@ -226,7 +226,9 @@ function failureOf(
   { runtime }: AttemptOptions,
 ): Failure & Pick<FailedAttempt, 'seconds'> {
   const elapsedMs = runtime.clock.now() - started.start;
-  const spent = { elapsedMs, longestPauseMs: started.model.longestPauseMs() };
+  const { model } = started;
+  const calls = model.metrics()['model/calls'];
+  const spent = { elapsedMs, longestPauseMs: model.longestPauseMs(), calls };
   const { kind, error } = classifyFailure(readableThrown(thrown), started.task.workflow, spent);
   return { kind, error: explainBypass(error, started), seconds: elapsedMs / 1000 };
 }

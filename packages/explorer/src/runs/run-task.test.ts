@@ -690,6 +690,24 @@ describe('runTask', () => {
       expect(trained.map(({ reward }) => reward)).toEqual(kind === 'ok' ? [-1, -1] : []);
     });
 
+    it.each([
+      [3, /It waited for a tool or service for 0\.9 s/],
+      [0, /The model answered no call of it, and it waited for something else for 0\.9 s/],
+    ])('says what a run with %s calls waited for', async (calls, says) => {
+      const { outcome, runtime } = start(
+        defineWorkflow({ name: 'w', run: () => new Promise<never>(() => undefined) }),
+        {
+          task: one,
+          metrics: { 'model/calls': calls },
+          longestPauseMs: 900,
+          settings: { maxRetryTimes: 0 },
+        },
+      );
+      await runtime.clock.advance(1000);
+      const [run] = (await outcome).runs;
+      expect(run?.status === 'failed' && run.error.message).toMatch(says);
+    });
+
     it.each<[string, Error, Partial<Parameters<typeof start>[1]>]>([
       ['an engine fault', new EngineError('gone', { code: 'ENGINE_CLOSED' }), {}],
       ['a reward function that cannot score', new RewardError('no gold', { code: 'REWARD' }), {}],

@@ -1,5 +1,6 @@
 import { short } from './evidence/format.js';
 import type { Finding } from './evidence/rule.js';
+import type { Measured } from './evidence/series.js';
 
 /** Renders findings for a terminal, one block each. */
 export function renderFindings(findings: readonly Finding[]): string {
@@ -7,13 +8,21 @@ export function renderFindings(findings: readonly Finding[]): string {
   return findings.map(renderFinding).join('\n');
 }
 
+function formulaOf({ metric, counted = [metric], outOf, statistic }: Measured): string {
+  if (outOf) return `${sumOf(counted)} / ${sumOf(outOf)}`;
+  return statistic === undefined ? metric : `${metric} (${statistic})`;
+}
+
+const sumOf = (metrics: readonly string[]): string =>
+  metrics.length > 1 ? `(${metrics.join(' + ')})` : metrics.join('');
+
 function renderFinding({ name, title, when, text, numbers, advice, rollouts }: Finding): string {
   const facts = [
     ['', text],
     ['Rule', `${name}: ${when}.`],
-    ...numbers.map(({ metric, value, from, to, outOf }) => [
+    ...numbers.map((number) => [
       'Number',
-      `${[metric, ...(outOf ?? [])].join(' / ')} = ${short(value)}, steps ${from} to ${to}`,
+      `${formulaOf(number)} = ${short(number.value)}, steps ${number.from} to ${number.to}`,
     ]),
     ['Change', advice],
     ...(rollouts?.ids && rollouts.ids.length > 0

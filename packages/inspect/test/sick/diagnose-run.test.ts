@@ -68,6 +68,24 @@ describe('diagnoseRun', () => {
     expect(renderReport(await reportRun(jobDirectory))).toContain(`WorkflowError: ${text}\n`);
   });
 
+  it.each([
+    [
+      'failing-runs',
+      'rollout/runs/failed / (rollout/runs/ok + rollout/runs/failed) = 0.25, steps 8 to 12',
+    ],
+    ['failing-tools', 'rollout/tool_errors/mean / rollout/tool_calls/mean = 0.8, steps 8 to 12'],
+    [
+      'nothing-stored',
+      'experience_pipeline/experience_count (share of steps with 0) = 1, steps 8 to 12',
+    ],
+    ['no-gradient', 'actor/grad_norm (share of steps with 0) = 1, steps 8 to 12'],
+    ['not-finite', 'actor/grad_norm (steps that are not finite) = 2, steps 11 to 12'],
+    ['gradient-explodes', 'actor/grad_norm = 400, steps 8 to 12'],
+  ] as const)('says what the number of %s is', async (name, line) => {
+    const diagnosis = await diagnosed(`number-${name}`, sickRuns[name] ?? {});
+    expect(renderDiagnosis(diagnosis)).toContain(`Number    ${line}\n`);
+  });
+
   it.each(['actor/final_loss', 'critic/vf_loss'])(
     'sees that %s is not finite, as the studio does',
     async (metric) => {

@@ -250,6 +250,18 @@ describe('how far a run is', () => {
     expect(await ask('runs/job%2Fgrpo/settings')).toMatchObject({ mode: 'both', path: 'x' });
   });
 
+  it('is 0 for a run that explored but trained nothing, and unknown for evaluations', async () => {
+    const evaluations = path.join(root, 'job', 'evaluations', 'monitor');
+    mkdirSync(evaluations, { recursive: true });
+    writeFileSync(path.join(evaluations, 'metrics.jsonl'), line('bench', 0, { 'bench/x': 1 }));
+    writeFileSync(file, lines.filter((each) => !each.includes('trainer')).join(''));
+    await summaryOf({ mode: 'both', 'buffer.total_steps': 4 });
+    const runs = await ask<RunSummary[]>('runs');
+    const stepsOf = (id: string) => runs.find((run) => run.id === id)?.steps;
+    expect(stepsOf('job/grpo')).toEqual({ done: 0, total: 4 });
+    expect(stepsOf('job/evaluations')).toBeUndefined();
+  });
+
   const epochs = { mode: 'both', 'buffer.total_epochs': 3, 'buffer.batch_size': 2 };
   const set = 'buffer.explorer_input.tasksets';
   const sums = { [`${set}[0].name`]: 'sums', [`${set}[0].path`]: 'sums.jsonl' };

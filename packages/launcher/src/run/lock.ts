@@ -12,11 +12,13 @@ import { isLocked, lockFile } from '@trinity-rft/core/store';
  * is released even if the process is killed, and a new process with the same id does not inherit
  * it. The file `<role>.pid` is only used in messages. A server without a trainer has a separate
  * lock (`serve`), because another process trains in the same folder.
+ * @param otherwise what the user can do instead of stopping the process that holds the lock
  * @throws ConfigError naming the process that holds the lock, or the folder that cannot be written
  */
 export async function lockRun(
   jobDirectory: string,
   role: 'run' | 'serve' = 'run',
+  otherwise = 'give this run another name',
 ): Promise<() => Promise<void>> {
   const pidFile = path.join(jobDirectory, `${role}.pid`);
   let held: DatabaseSync | undefined;
@@ -30,7 +32,7 @@ export async function lockRun(
     held?.close();
     throw notWritable(jobDirectory, error);
   }
-  if (held === undefined) throw await inUse(jobDirectory, pidFile);
+  if (held === undefined) throw await inUse(jobDirectory, pidFile, otherwise);
   const holder = held;
   return async () => {
     // The file is only used in messages, so a failure to remove it must not hide the result of the
@@ -57,7 +59,11 @@ export async function lockHolder(
   return pid > 0 ? pid : undefined;
 }
 
-async function inUse(jobDirectory: string, pidFile: string): Promise<ConfigError> {
+async function inUse(
+  jobDirectory: string,
+  pidFile: string,
+  otherwise: string,
+): Promise<ConfigError> {
   const pid = (await readFile(pidFile, 'utf8').catch(() => '')).trim();
   const who =
     pid === ''
@@ -66,7 +72,7 @@ async function inUse(jobDirectory: string, pidFile: string): Promise<ConfigError
         ? 'another run of this process'
         : `process ${pid}`;
   return new ConfigError(
-    `Run directory ${jobDirectory} is in use by ${who}. Wait for it, stop it, or give this run another name.`,
+    `Run directory ${jobDirectory} is in use by ${who}. Wait for it, stop it, or ${otherwise}.`,
     { code: 'RUN_LOCKED' },
   );
 }

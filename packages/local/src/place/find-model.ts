@@ -144,7 +144,10 @@ async function chooseCheckpoint(run: string): Promise<ModelPlace> {
     const best = evaluated.toSorted((a, b) => b.score - a.score || a.step - b.step)[0];
     return best
       ? placeOf(best.directory, describeBest(best, evaluated.length))
-      : placeOf(last.directory, `Step ${last.step}, the last checkpoint; none was evaluated.`);
+      : placeOf(
+          last.directory,
+          `Step ${last.step}, the last checkpoint; none has the score of an evaluation.`,
+        );
   }
   throw new ConfigError(
     `${run} has no checkpoint yet. Train until one is saved (trainer.save_interval).`,

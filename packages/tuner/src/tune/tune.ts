@@ -80,7 +80,7 @@ export async function train<Row, Response, Model>(
   // A run that resumes has passed its dry run before.
   if (settings.dryRun !== false && !loaded.config.resume)
     await dryRun({ config: loaded.config, workflow, terminal, clock, signal });
-  return run({
+  const summary = await run({
     configPath: loaded,
     workflows: [workflow],
     algorithms,
@@ -90,4 +90,9 @@ export async function train<Row, Response, Model>(
     cwd,
     clock,
   });
+  const { interrupted, trainStep, checkpoint } = summary;
+  const ended = interrupted ? 'Interrupted' : 'Done';
+  if (checkpoint !== undefined)
+    terminal.write(`${ended} after train step ${trainStep}: ${checkpoint}\n`);
+  return summary;
 }

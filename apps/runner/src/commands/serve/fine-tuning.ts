@@ -56,7 +56,7 @@ export async function serveFineTuning(
   );
   await untilInterrupted();
   onEvent(
-    'The running job saves a checkpoint and resumes at the next start. Press Ctrl-C again to stop at once.',
+    'If a job is running, it saves a checkpoint and resumes at the next start. Press Ctrl-C again to stop at once.',
   );
   await server.close();
   return exitCodes.done;

@@ -3,6 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { checkpointName, checkpointSteps } from '@trinity-rft/core/engine';
 import { stageSettings } from '@trinity-rft/inspect/studio';
+import { evaluationsName } from '@trinity-rft/launcher/files';
 import type { Checkpoint } from '../interface/index.js';
 
 export interface FoundCheckpoint extends Checkpoint {
@@ -40,8 +41,12 @@ async function weightBytes(folder: string): Promise<number> {
   return sizes.reduce((sum, { size }) => sum + size, 0);
 }
 
-/** Folder of the model that the run began with, if the run recorded an absolute path. */
+/**
+ * Folder of the model that the run began with, if the run recorded an absolute path. Evaluations
+ * have no model of their own, but the settings of their run.
+ */
 async function startModel(folder: string): Promise<string | undefined> {
+  if (path.basename(folder) === evaluationsName) return undefined;
   const place = (await stageSettings(folder))?.stage['model.model_path'];
   return typeof place === 'string' && path.isAbsolute(place) ? place : undefined;
 }

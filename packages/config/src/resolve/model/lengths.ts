@@ -59,6 +59,7 @@ export function deriveLengths(context: StageContext, input: LengthsInput): Compl
   const complete = { maxModelLen: whole, maxPromptTokens, maxResponseTokens, minResponseTokens };
   checkSum(
     complete,
+    input,
     reporter(context, input),
     input.wholeDecides === true ? warnOf(context, input) : undefined,
   );
@@ -89,12 +90,17 @@ const warnOf =
 
 function checkSum(
   lengths: CompleteLengths,
+  { given, shape }: LengthsInput,
   report: ReportLength,
   warn: ReportLength | undefined,
 ): void {
   const { maxModelLen: whole, maxPromptTokens: prompt, maxResponseTokens: response } = lengths;
   const sum = prompt + response;
-  const noRest = `which leaves nothing of max_model_len ${whole} for the rest. Lower it, or raise max_model_len.`;
+  const positions = shape?.maxPositions ?? Infinity;
+  const noRest =
+    given.maxModelLen === null
+      ? `which leaves nothing of the ${whole} positions of the model for the rest. Lower it, or use another model.`
+      : `which leaves nothing of max_model_len ${whole} for the rest. Lower it, or raise max_model_len.`;
   if (response < 1) report('max_prompt_tokens', `got ${prompt}, ${noRest}`);
   else if (prompt < 1) report('max_response_tokens', `got ${response}, ${noRest}`);
   else if (sum > whole && warn !== undefined)
@@ -105,12 +111,12 @@ function checkSum(
   else if (sum > whole)
     report(
       'max_model_len',
-      `got ${whole}, but max_prompt_tokens ${prompt} and max_response_tokens ${response} need ${sum}. Raise it to ${sum}, or lower one of them.`,
+      `got ${whole}, but max_prompt_tokens ${prompt} and max_response_tokens ${response} need ${sum}. ${sum > positions ? `The model has positions for ${positions}: lower them` : `Raise it to ${sum}, or lower one of them`}.`,
     );
 }
 
 function checkBounds(
-  { maxModelLen: whole, maxResponseTokens, minResponseTokens }: CompleteLengths,
+  { maxModelLen: whole, maxPromptTokens, maxResponseTokens, minResponseTokens }: CompleteLengths,
   { given, shape }: LengthsInput,
   report: ReportLength,
 ): void {
@@ -119,9 +125,23 @@ function checkBounds(
       'min_response_tokens',
       `got ${minResponseTokens}, expected less than max_response_tokens, which is ${maxResponseTokens}.`,
     );
-  if (shape?.maxPositions !== undefined && whole > shape.maxPositions)
-    report(
-      given.maxModelLen === null ? 'max_response_tokens' : 'max_model_len',
-      `asks for sequences of ${whole} tokens, but the model has positions for ${shape.maxPositions}. Lower it to ${shape.maxPositions}, or use another model.`,
+  const positions = shape?.maxPositions ?? Infinity;
+  if (whole <= positions) return;
+  const tooFew = `but the model has positions for ${positions}.`;
+  if (given.maxModelLen !== null)
+    return report(
+      'max_model_len',
+      `asks for sequences of ${whole} tokens, ${tooFew} Lower it to ${positions}, or use another model.`,
     );
+  const parts = [
+    ['max_prompt_tokens', maxPromptTokens],
+    ['max_response_tokens', maxResponseTokens],
+  ] as const;
+  const [[key, larger], [otherKey, other]] =
+    maxPromptTokens > maxResponseTokens ? parts : ([parts[1], parts[0]] as const);
+  const lower = other < positions ? `it to ${positions - other}` : `both, to ${positions} together`;
+  report(
+    key,
+    `got ${larger}, which needs sequences of ${whole} tokens with ${otherKey} ${other}, ${tooFew} Lower ${lower}, or use another model.`,
+  );
 }

@@ -10,8 +10,12 @@ export interface Measured {
   readonly from: number;
   readonly to: number;
   readonly value: number;
-  /** Metrics in the denominator, if the value is a share. @default no denominator */
+  /** Metrics whose sum is the numerator, if the value is a share. @default no numerator */
+  readonly counted?: readonly string[];
+  /** Metrics whose sum is the denominator, if the value is a share. @default no denominator */
   readonly outOf?: readonly string[];
+  /** Description of the value, if it counts steps. @default a value of the metric, or a share */
+  readonly statistic?: string;
 }
 
 /**
@@ -123,12 +127,13 @@ export function recentShare(
 ): Measured | undefined {
   const { steps, sumOf } = recentSteps(run, role, [...counted, ...outOf]);
   const [from, to, total] = [steps.at(0), steps.at(-1), sumOf(outOf)];
-  const [metric] = counted
-    .filter((name) => valuesOf(run.points(role, name)).length > 0)
-    .toSorted((a, b) => sumOf([b]) - sumOf([a]));
+  const isRecorded = (name: string): boolean => valuesOf(run.points(role, name)).length > 0;
+  const recorded = counted.filter(isRecorded).toSorted((a, b) => sumOf([b]) - sumOf([a]));
+  const [metric] = recorded;
   if (metric === undefined || from === undefined || to === undefined) return undefined;
   if (steps.length < leastSteps || total <= 0) return undefined;
-  return { role, metric, from, to, value: sumOf(counted) / total, outOf };
+  const value = sumOf(counted) / total;
+  return { role, metric, from, to, value, counted: recorded, outOf: outOf.filter(isRecorded) };
 }
 
 /** Returns the share of {@link recentShare}, but over the first steps. */

@@ -108,7 +108,7 @@ const starved: Rule = {
     const steps = valuesOf(recent(run.points('explorer', name))).length;
     return {
       text: `${percent(seen.value)} of the ${steps} recent explore steps stored nothing.`,
-      numbers: [seen],
+      numbers: [{ ...seen, statistic: 'share of steps with 0' }],
     };
   },
 };

@@ -145,7 +145,12 @@ const notFinite: Rule = {
       const to = bad.at(-1)?.step ?? first.step;
       return {
         text: `${metric} was not finite in ${bad.length} recent steps, the first of them train step ${first.step}.`,
-        numbers: [{ role: 'trainer', metric, from: first.step, to, value: bad.length }],
+        numbers: [
+          {
+            ...{ role: 'trainer', metric, from: first.step, to, value: bad.length },
+            statistic: 'steps that are not finite',
+          },
+        ],
       };
     }
     return undefined;
@@ -175,7 +180,7 @@ const noGradient: Rule = {
     if (!seen || seen.value < zeroShare || isSolved(run)) return undefined;
     return {
       text: `actor/grad_norm was 0 in ${percent(seen.value)} of ${stepsOf(seen)}.`,
-      numbers: [seen],
+      numbers: [{ ...seen, statistic: 'share of steps with 0' }],
     };
   },
 };

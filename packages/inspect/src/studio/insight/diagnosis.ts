@@ -19,8 +19,9 @@ export const toFinding = ({
   ...finding
 }: Finding): Diagnosis['findings'][number] => ({
   ...finding,
-  numbers: numbers.map(({ value, outOf, ...number }) => ({
+  numbers: numbers.map(({ value, counted, outOf, ...number }) => ({
     ...number,
+    counted: counted && [...counted],
     outOf: outOf && [...outOf],
     value: finite(value),
   })),

@@ -8,10 +8,15 @@ const measured = z.object({
   from: z.int().describe('First step of the statistic.'),
   to: z.int(),
   value: numberOrNull,
+  counted: z
+    .array(z.string())
+    .optional()
+    .describe('Metrics whose sum is the numerator, if the value is a share.'),
   outOf: z
     .array(z.string())
     .optional()
-    .describe('Metrics in the denominator, if the value is a share.'),
+    .describe('Metrics whose sum is the denominator, if the value is a share.'),
+  statistic: z.string().optional().describe('Description of the value, if it counts steps.'),
 });
 
 export const finding = z.object({

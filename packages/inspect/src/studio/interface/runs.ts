@@ -34,7 +34,7 @@ export const runSummary = z.object({
     .object({ done: count, total: count })
     .optional()
     .describe(
-      'Explore steps, or train steps if only those are counted. The total follows from the settings, or from the rows of the task files and the epochs.',
+      'Explore steps, or train steps if only those are counted; none are done before the first train step of a run that trains. The total follows from the settings, or from the rows of the task files and the epochs.',
     ),
   noTotal: z
     .enum(['noSettings', 'serves', 'dynamicSampling', 'dataElsewhere'])

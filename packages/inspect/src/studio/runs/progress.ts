@@ -50,7 +50,9 @@ export async function progressOf(
   const trainStep = lastStep(metrics, 'trainer', step);
   const total = await totalOf(settings, passesOf(metrics, epochs));
   const isTraining = total.of === 'trainer';
-  const done = isTraining ? trainStep : exploreStep;
+  // A run that explores and trains has done nothing before its first train step.
+  const isUntrained = settings['mode'] === 'both' && trainStep === undefined;
+  const done = isTraining || isUntrained ? trainStep : exploreStep;
   return {
     exploreStep,
     trainStep,

@@ -1,5 +1,6 @@
 /** Opens a run for reading. */
 import { withReader } from '@trinity-rft/buffer';
+import { evaluationsName } from '@trinity-rft/launcher/files';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { createMetricFile, type MetricFile } from '../metrics/metric-file.js';
@@ -12,7 +13,7 @@ import { tokenizerFolder, type RunPlace } from './place.js';
 import { noProgress, progressOf } from './progress.js';
 import { settingsFiles, settingsOf } from './settings.js';
 import { jobFolder, stateOf } from './state.js';
-import { totalReader } from './total-steps.js';
+import { totalReader, type TotalReader } from './total-steps.js';
 
 export interface Run {
   readonly place: RunPlace;
@@ -40,7 +41,10 @@ export function createRun(place: RunPlace): Run {
   let looking: Promise<void> | undefined;
   const storeFiles = place.database === undefined ? [] : [place.database, `${place.database}-wal`];
   const recorded = whenChanged(storeFiles, () => countRecorded(place.database));
-  const totalOf = totalReader(() => jobFolder(place.folder));
+  const readTotal = totalReader(() => jobFolder(place.folder));
+  // Evaluations have the settings of the run, but do not take its steps.
+  const isEvaluations = path.basename(place.folder) === evaluationsName;
+  const totalOf: TotalReader = isEvaluations ? async () => ({ of: 'explorer' }) : readTotal;
   const read = whenChanged([place.metricsFile, ...settingsFiles(place.folder)], async () => {
     await metrics.catchUp();
     return progressOf(metrics, await settingsOf(place.folder), totalOf);
