@@ -358,12 +358,22 @@ async function scoreRow(
   return Float32Array.from((await scoreInLlama(sequence, row, signal)).logprobs);
 }
 
+/** The methods of node-llama-cpp's `LlamaContextSequence` that {@link scoreInLlama} calls. */
+interface ScoringSequence {
+  clearHistory(): Promise<void>;
+  controlledEvaluate(input: readonly unknown[]): Promise<readonly (ScoredPlace | undefined)[]>;
+}
+
+interface ScoredPlace {
+  readonly next: { readonly probabilities?: ReadonlyMap<number, number> };
+}
+
 /**
  * Scores the tokens of a row from `promptLength` on, which must be at least 1.
  * @returns their log-probabilities in nats, and the most probable token at each position. [R]
  */
 export async function scoreInLlama(
-  sequence: LlamaContextSequence,
+  sequence: ScoringSequence,
   { tokens, promptLength, temperature }: TokenRow,
   signal?: AbortSignal,
 ): Promise<{ readonly logprobs: Float64Array; readonly best: Int32Array }> {
@@ -377,15 +387,15 @@ export async function scoreInLlama(
     const results = await sequence.controlledEvaluate(
       part.map((token, i) =>
         start + i + 1 < promptLength
-          ? (token as Token)
-          : [token as Token, { generateNext: { probabilities: true, options } }],
+          ? token
+          : [token, { generateNext: { probabilities: true, options } }],
       ),
     );
     for (const i of part.keys()) {
       const at = start + i + 1;
       if (at < promptLength) continue;
       const probabilities = results[i]?.next.probabilities;
-      const probability = probabilities?.get(tokens[at] as Token);
+      const probability = probabilities?.get(tokens[at]!);
       // The most probable token comes first.
       const [top] = probabilities?.keys() ?? [];
       if (probabilities === undefined || probability === undefined || top === undefined)

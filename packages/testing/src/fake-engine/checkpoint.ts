@@ -2,7 +2,7 @@
  * Saves and loads checkpoints of the fake engines, which contain `config.json`, `weights.bin` and
  * optionally `optimizer.bin`.
  */
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import type { AdamState } from './adamw.js';
@@ -25,8 +25,6 @@ export async function saveFolder(
   if (optimizer) files['optimizer.bin'] = bytesOf(flatten(optimizer));
   try {
     await mkdir(directory, { recursive: true });
-    // The moments of an earlier save do not belong to these weights.
-    await rm(join(directory, 'optimizer.bin'), { force: true });
     for (const [name, content] of Object.entries(files))
       await writeFile(join(directory, name), content);
   } catch (cause) {

@@ -30,7 +30,7 @@ export function valueWeightsCases({ withCritic, batch, learningRate }: ValueFixt
       withFolder(async (directory) => {
         const saved = await withCritic(async (critic) => {
           await fitOnce(critic, batch(), learningRate);
-          for (const optimizer of [true, false]) await critic.save(directory, { optimizer });
+          await critic.save(directory, { optimizer: false });
           return valuesOf(critic, batch());
         });
         await withCritic(async (critic) => {
