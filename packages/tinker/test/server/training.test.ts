@@ -1,6 +1,7 @@
 /** Models that a client trains over HTTP. */
 import { rmSync } from 'node:fs';
 import path from 'node:path';
+import { CheckpointError } from '@trinity-rft/core';
 import { fakeEngine, manualClock, testRuntime } from '@trinity-rft/testing';
 import { encodeForwardBackward } from '../../src/protocol/index.js';
 import { describe, expect, it, vi } from 'vitest';
@@ -327,6 +328,11 @@ describe('a failed request', () => {
     engines[0]?.failNext('step', new Error('The engine is out of memory.'));
     const failed = model.call('optim_step', { adam_params: adam });
     await expect(failed).rejects.toThrow('The engine is out of memory.');
+    const { path: uri } = await model.call('save_weights', { path: 'a' });
+    const code = 'CHECKPOINT_OTHER_ADAPTERS';
+    engines[0]?.failNext('load', new CheckpointError('The base model has changed.', { code }));
+    const unloaded = model.call('load_weights', { path: uri });
+    await expect(unloaded).rejects.toThrow(/^The base model has changed\.$/);
     expect(
       (
         await sample(url, {

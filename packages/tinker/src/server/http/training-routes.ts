@@ -134,7 +134,7 @@ export function addTrainingRoutes(app: Hono, service: Service): void {
         } catch (error) {
           // The client gets no handle of a model that was created for this request.
           if (!body.model_id) void service.unload(run.facts.id).catch(() => undefined);
-          throw hasOtherAdapters(error) ? otherAdapters(checkpoint, run) : error;
+          throw loadError(error, checkpoint, run);
         }
         return json({ type: 'load_weights', path: checkpoint.uri, model_id: run.facts.id });
       },
@@ -252,13 +252,13 @@ async function step(
  * Returns the model that the request names. If it names none, creates a model with the settings of
  * the checkpoint.
  */
-const hasOtherAdapters = (error: unknown): boolean =>
-  TrinityError.is(error) && error.code === 'CHECKPOINT_OTHER_ADAPTERS';
-
-function otherAdapters(checkpoint: Checkpoint, { facts }: TrainingRun): Refusal {
+/** Returns `cause`, or an error with advice if weights do not load because of other adapters. */
+function loadError(cause: unknown, checkpoint: Checkpoint, { facts }: TrainingRun): unknown {
+  if (!TrinityError.is(cause) || cause.code !== 'CHECKPOINT_OTHER_ADAPTERS') return cause;
   const [stored, trained] = [checkpoint, facts].map(
     ({ rank, targetModules }) => `rank ${rank}, ${[targetModules].flat().join(', ')}`,
   );
+  if (stored === trained) return cause;
   return new Refusal(
     422,
     `${checkpoint.uri} has adapters of ${stored}, but ${facts.id} has ${trained}. Send load_weights with a session_id and without model_id: this creates a model with the adapters of the weights.`,
