@@ -164,6 +164,8 @@ describe('convertModel', () => {
 
   it('leaves nothing behind when it is stopped', async () => {
     const reason = new Error('stopped');
+    const early = { from: at('missing'), to: at('stopped'), signal: AbortSignal.abort(reason) };
+    await expect(convertModel(early)).rejects.toBe(reason);
     for (const after of [1, 5]) {
       const { signal } = new AbortController();
       let checks = 0;

@@ -37,7 +37,10 @@ export interface ConvertModelOptions {
    * @default one file
    */
   readonly shardBytes?: number;
-  /** Signal that aborts the conversion while weights are written. Partial output is then removed. */
+  /**
+   * Signal that aborts the conversion before and after the weights are read, and while they are
+   * written. Partial output is then removed.
+   */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -59,8 +62,10 @@ export interface ConvertedModel {
 export async function convertModel(options: ConvertModelOptions): Promise<ConvertedModel> {
   const { from, to, adapter, dtype = 'float32', shardBytes = Infinity, signal } = options;
   return fillFolder(to, async (folder) => {
+    signal?.throwIfAborted();
     if (adapter !== undefined) await refuseQuantized(adapter);
     const { config, configText, companions, weights } = await loadModel(from);
+    signal?.throwIfAborted();
     const flat = adapter === undefined ? weights : await mergeAdapters(config, weights, adapter);
     const tensors = parameterSpecs(config).map(({ name, shape, offset, size }) => ({
       name,

@@ -173,7 +173,7 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
     numbers,
     chat,
     format: chatFormat,
-    generationConfig: await generationConfigOf(from, chatFormat.stopTokenIds),
+    generationConfig: adapter ? {} : await generationConfigOf(from, chatFormat.stopTokenIds),
     contextTokens: chat.max_model_len ?? (await readModelConfig(from)).maxPositions,
     facts,
     signal,
@@ -284,8 +284,8 @@ async function writeCompanions(
 
 /**
  * Returns the content of generation_config.json, in which ids that it lacks are those of config.json.
- * @param ends ids of the tokens that ended responses in training. If there are none, generation ends
- * where config.json says
+ * @param ends ids of the tokens that ended responses in training. Generation also ends at the
+ * `eos_token_id` of config.json
  */
 async function generationConfigOf(
   from: string,
@@ -293,7 +293,7 @@ async function generationConfigOf(
 ): Promise<TargetInput['generationConfig']> {
   const { bosTokenId, eosTokenIds, padTokenId } = await readModelConfig(from);
   const { generationConfig } = await readTokenizerFiles(from);
-  const eos = ends.length > 0 ? ends : eosTokenIds;
+  const eos = [...new Set([...ends, ...eosTokenIds])];
   return {
     bos_token_id: bosTokenId,
     pad_token_id: padTokenId,

@@ -177,6 +177,17 @@ describe('an export', () => {
     expect(JSON.parse(config)).toMatchObject({ base_model_name_or_path: 'Qwen/Qwen3-0.6B' });
   });
 
+  it('is an adapter of a model that the embedded engine does not run', async () => {
+    const from = folder('other family');
+    await cp(adapted, from, { recursive: true });
+    const config = path.join(from, 'config.json');
+    const text = await readFile(config, 'utf8');
+    await writeFile(config, text.replace(/("model_type": )"\w+"/, '$1"gpt_oss"'));
+    const options = { format: 'hf', adapterOnly: true, check: undefined } as const;
+    const report = await exported('of-other-family', options, from);
+    expect(report.files.map((file) => file.path)).toContain('adapter_model.safetensors');
+  });
+
   it('for Ollama passes prompts of unknown templates on, and says so', async () => {
     const report = await exported('ollama', { format: 'ollama', quantize: 'F16' });
     const modelfile = await readFile(path.join(folder('ollama'), 'Modelfile'), 'utf8');
@@ -323,6 +334,11 @@ describe('the generation_config.json of an export', () => {
 
   it.each([
     ['has the ids of config.json', { 'config.json': ids }, { ...ids, eos_token_id: [1] }],
+    [
+      'ends where training and config.json do',
+      { 'config.json': { eos_token_id: [0, 2] } },
+      { eos_token_id: [1, 0, 2] },
+    ],
     [
       'ends where config.json does, if the tokenizer has no end',
       {

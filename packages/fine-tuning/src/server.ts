@@ -118,7 +118,8 @@ async function openLocked(
     for (const [name, place] of trainedModels(job, steps, runs))
       if (!server.models.names.includes(name)) server.models.add(name, place);
   };
-  const notices: Promise<unknown>[] = [];
+  /** Messages that are being sent. */
+  const notices = new Set<Promise<void>>();
   const notify = async (job: JobRecord): Promise<void> => {
     if (job.notified) return;
     const { signal } = closing;
@@ -126,9 +127,13 @@ async function openLocked(
     if (!webhook || (await notifyProduct(job, webhook, signal, onEvent)))
       await jobs.change(job.id, { notified: true });
   };
+  const beginNotice = (job: JobRecord): void => {
+    const notice = notify(job).finally(() => notices.delete(notice));
+    notices.add(notice);
+  };
   const onEnd = (job: JobRecord): void => {
     onEvent(`${job.id}: ${job.status}${job.error ? `. ${job.error.message}` : ''}`);
-    notices.push(notify(job));
+    beginNotice(job);
   };
   const complete: CompleteFn = (name, request, signal) =>
     server.models.use(name, async (model, ended) => {
@@ -178,7 +183,7 @@ async function openLocked(
       isOwn(request) ? app.fetch(request, { served }) : undefined,
   });
   queue.begin();
-  for (const job of jobs.list()) if (isOver(job.status)) notices.push(notify(job));
+  for (const job of jobs.list()) if (isOver(job.status)) beginNotice(job);
   return {
     url: server.url,
     apiKey: server.apiKey,

@@ -169,7 +169,8 @@ it('goes on with one server when the other is killed, and loses no run', async (
 it('refuses a trainer that takes shorter texts than are sampled', async () => {
   const { vocabSize } = runs;
   const short = fakeEngine({ vocabSize, maxModelLen: 12 });
-  const engines = [{ ...bigrams, open: () => Promise.resolve(short) }];
+  const close = () => Promise.reject(new Error('It does not close.'));
+  const engines = [{ ...bigrams, open: () => Promise.resolve({ ...short, close }) }];
   const model = { engine_type: 'vllm', base_url: servers[1]?.url, api_key: apiKey };
   await expect(
     runs.runWith('short', { explorer: { rollout_model: model } }, { engines }),
@@ -179,6 +180,19 @@ it('refuses a trainer that takes shorter texts than are sampled', async () => {
       /at most 12 tokens.*max_model_len, 20.*Set .*max_model_len: 12, and max_prompt_tokens and max_response_tokens to at most 12 together/,
     ),
   });
+});
+
+it('takes a trainer that samples no texts and so has no limit on them', async () => {
+  const open: EngineFactory['open'] = async (options) => {
+    const engine = await bigrams.open(options);
+    return { ...engine, sampler: { ...engine.sampler, maxModelLen: 0 } };
+  };
+  const model = { engine_type: 'vllm', base_url: servers[1]?.url, api_key: apiKey };
+  const changes = { explorer: { rollout_model: model } };
+  const { trainStep } = await runs.runWith('limitless', changes, {
+    engines: [{ ...bigrams, open }],
+  });
+  expect(trainStep).toBeGreaterThan(0);
 });
 
 it('refuses a server that has another tokenizer, and says which text differs', async () => {

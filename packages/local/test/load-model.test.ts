@@ -435,6 +435,13 @@ describe('a model is found', () => {
       expect((await findModel(await exportedWith(other))).chat).toEqual({});
   });
 
+  it('not with the export.json of a later version', async () => {
+    const later = await exportedWith({ version: 2, file: '.', chat: {} });
+    await expect(loadModel(later)).rejects.toThrow(
+      /export\.json: version is 2, expected 1\. Update @trinity-rft\/local/,
+    );
+  });
+
   it('not with an adapter that is missing, or more requests than llama.cpp takes', async () => {
     for (const adapter of [path.join(scratch, 'nope.gguf'), './nope.gguf', '../nope.gguf'])
       await expect(loadModel(gguf, { ...settings, adapter })).rejects.toMatchObject({

@@ -21,7 +21,7 @@ export interface TargetInput {
   readonly format: ChatFormat;
   /**
    * Content of generation_config.json: the checkpoint's, with the tokens that ended responses in
-   * training.
+   * training and those of config.json. Empty if only the adapter is exported.
    */
   readonly generationConfig: Readonly<Record<string, unknown>>;
   readonly contextTokens: number;

@@ -78,9 +78,14 @@ function settingsOfRun({ settings }: RunFacts): ChatSettings {
 async function settingsOfExport(location: string): Promise<ChatSettings> {
   const { version, file, chat } = (await exportOf(location)) ?? {};
   // Other programs write files of this name as well.
-  if (version !== 1 || typeof file !== 'string') return {};
+  if (typeof version !== 'number' || typeof file !== 'string') return {};
+  const place = exportFileOf(location);
   const advice = 'Update @trinity-rft/local, or export the model again.';
-  return checkedChatSettings(chat ?? {}, exportFileOf(location), advice);
+  if (version !== 1)
+    throw new ConfigError(`${place}: version is ${version}, expected 1. ${advice}`, {
+      code: 'EXPORT_VERSION',
+    });
+  return checkedChatSettings(chat ?? {}, place, advice);
 }
 
 interface ExportFile {

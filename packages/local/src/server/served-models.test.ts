@@ -86,12 +86,14 @@ it('waits half a minute for a model that does not close, and says so', async () 
   });
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const asked = one.use('b', async (_, ended) => ended());
-  await vi.advanceTimersByTimeAsync(29_000);
+  await vi.advanceTimersByTimeAsync(4000);
   expect(lines).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(25_000);
+  expect(lines.slice(1)).toEqual(['Waiting until a is closed.']);
   await vi.advanceTimersByTimeAsync(2000);
   vi.useRealTimers();
   await asked;
-  expect(lines.slice(1)).toEqual([
+  expect(lines.slice(2)).toEqual([
     'a was not closed: it did not end within 30 s',
     expect.stringMatching(/^b: /),
   ]);

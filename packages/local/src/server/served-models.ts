@@ -257,9 +257,11 @@ function weightsLoader({ threads, gpu, onEvent }: ServedModelsOptions): WeightsL
       () => deadline.abort(new Error(`it did not end within ${roomTimeoutMs / 1000} s`)),
       roomTimeoutMs,
     );
+    const slow = setTimeout(() => onEvent(`Waiting until ${name} is closed.`), 5000);
     const closed = untilAborted(model.close(), deadline.signal)
       .catch((error: unknown) => onEvent(`${name} was not closed: ${describeError(error)}`))
       .finally(() => {
+        clearTimeout(slow);
         clearTimeout(timer);
         closing.delete(closed);
       });

@@ -112,4 +112,19 @@ it('trains adapters of the parts that are named, and samples with them', async (
 
   const wrong = model.pass({ data: [datum([1, 99], { weights: [1] })] });
   await expect(wrong).rejects.toThrow(/token id 99; expected ids from 0 to 39/);
+
+  const { path: uri } = await model.call('save_weights', { path: 'mlp' });
+  const asked = { session_id: session, base_model: 'tiny', lora_config: { rank: 4 } };
+  const all = await resultOf(url, await post(url, 'create_model', { ...asked, model_seq_id: 1 }));
+  const id = String(all.body['model_id']);
+  await expect(modelOf(url, session, id).call('load_weights', { path: uri })).rejects.toThrow(
+    `${String(uri)} has adapters of rank 4, gate_proj, up_proj, down_proj, but ${id} has rank 4, all-linear. Send load_weights with a session_id and without model_id`,
+  );
+  const load = { session_id: session, path: uri };
+  const loaded = await resultOf(url, await post(url, 'load_weights', load));
+  const again = await modelOf(url, session, String(loaded.body['model_id'])).pass({
+    data,
+    forwardOnly: true,
+  });
+  expect(again.outputs[0]?.['logprobs']).toEqual(outputs[0]?.['logprobs']);
 });

@@ -1,6 +1,7 @@
 /** Models that a client trains over HTTP. */
 import { rmSync } from 'node:fs';
 import path from 'node:path';
+import { CheckpointError } from '@trinity-rft/core';
 import { fakeEngine, manualClock, testRuntime } from '@trinity-rft/testing';
 import { encodeForwardBackward } from '../../src/protocol/index.js';
 import { describe, expect, it, vi } from 'vitest';
@@ -53,6 +54,15 @@ describe('a model in training', () => {
     const model = await createModel(url);
     const { outputs } = await model.pass({ data: [datum(text), datum([1, 2])], forwardOnly: true });
     expect(outputs.map(({ logprobs }) => logprobs?.length)).toEqual([4, 1]);
+    const masked = {
+      weights: Float32Array.of(0, 1, 0, 0),
+      target_tokens: Int32Array.of(0, 2, 0, 3),
+    };
+    const { outputs: found } = await model.pass({
+      data: [{ ...datum(text), inputs: masked }],
+      forwardOnly: true,
+    });
+    expect(found[0]?.['logprobs']).toEqual(outputs[0]?.['logprobs']);
     const before = engines[0]?.weights();
     await model.call('optim_step', { adam_params: adam });
     expect(engines[0]?.weights()).toEqual(before);
@@ -267,7 +277,9 @@ describe('a model in training', () => {
 
   it('that cannot be opened or loaded keeps no place', async () => {
     let failures = 1;
+    const opening = Promise.withResolvers<void>();
     const open = async () => {
+      await opening.promise;
       if (failures-- > 0) throw new Error('out of memory');
       return fakeEngine();
     };
@@ -275,8 +287,14 @@ describe('a model in training', () => {
     const { url, directory } = await startServer({ maxRuns: 1, model });
     const session = await createSession(url);
     const body = { session_id: session, model_seq_id: 0, base_model: 'bigrams' };
-    const failed = await resultOf(url, await post(url, 'create_model', body));
+    const created = await post(url, 'create_model', body);
+    const first = { model_id: created.body['model_id'], adam_params: adam };
+    const queued = await post(url, 'optim_step', first);
+    opening.resolve();
+    const failed = await resultOf(url, created);
     expect(failed.body).toMatchObject({ error: 'out of memory' });
+    const { body: behind } = await resultOf(url, queued);
+    expect(behind['error']).toContain('or because it could not be opened');
     const { id, call } = await createModel(url, session, 1);
     const { path: uri } = await call('save_weights', { path: 'a' });
     await resultOf(url, await post(url, 'unload_model', { model_id: id }));
@@ -310,6 +328,11 @@ describe('a failed request', () => {
     engines[0]?.failNext('step', new Error('The engine is out of memory.'));
     const failed = model.call('optim_step', { adam_params: adam });
     await expect(failed).rejects.toThrow('The engine is out of memory.');
+    const { path: uri } = await model.call('save_weights', { path: 'a' });
+    const code = 'CHECKPOINT_OTHER_ADAPTERS';
+    engines[0]?.failNext('load', new CheckpointError('The base model has changed.', { code }));
+    const unloaded = model.call('load_weights', { path: uri });
+    await expect(unloaded).rejects.toThrow(/^The base model has changed\.$/);
     expect(
       (
         await sample(url, {
@@ -357,9 +380,7 @@ describe('a failed request', () => {
     ],
     [
       'forward_backward',
-      pass([{ ...datum(text, { weights: [0, 0, 0, 0] }), tokens: Int32Array.of(1, 9, 2, 7) }], {
-        forwardOnly: true,
-      }),
+      pass([{ ...datum(text), tokens: Int32Array.of(1, 9, 2, 7) }], { forwardOnly: true }),
       422,
       /data\[0\]: target_tokens\[0\] is 5, but the text goes on with 9/,
     ],

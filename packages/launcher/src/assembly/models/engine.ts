@@ -59,9 +59,10 @@ export async function openEngine(
       }),
     );
     const { maxModelLen: longest } = engine.sampler;
-    if (stage.mode !== 'both' || stage.sampler === undefined || longest >= maxModelLen)
-      return engine;
-    await engine.close();
+    // An engine that only trains may report 0.
+    const isShort = longest > 0 && longest < maxModelLen;
+    if (stage.mode !== 'both' || stage.sampler === undefined || !isShort) return engine;
+    await engine.close().catch(() => undefined);
     throw tooShort(longest, maxModelLen);
   };
   const { capabilities } = factory;

@@ -8,7 +8,7 @@ import {
   requestSchemas,
   type ForwardBackwardRequest,
 } from '../../protocol/index.js';
-import { describeError } from '@trinity-rft/core';
+import { describeError, TrinityError } from '@trinity-rft/core';
 import type { Engine } from '@trinity-rft/core/engine';
 import { readBytes } from '@trinity-rft/http-server';
 import { forwardBackward, lossWork } from '../loss/forward-backward.js';
@@ -134,7 +134,7 @@ export function addTrainingRoutes(app: Hono, service: Service): void {
         } catch (error) {
           // The client gets no handle of a model that was created for this request.
           if (!body.model_id) void service.unload(run.facts.id).catch(() => undefined);
-          throw error;
+          throw loadError(error, checkpoint, run);
         }
         return json({ type: 'load_weights', path: checkpoint.uri, model_id: run.facts.id });
       },
@@ -252,6 +252,19 @@ async function step(
  * Returns the model that the request names. If it names none, creates a model with the settings of
  * the checkpoint.
  */
+/** Returns `cause`, or an error with advice if weights do not load because of other adapters. */
+function loadError(cause: unknown, checkpoint: Checkpoint, { facts }: TrainingRun): unknown {
+  if (!TrinityError.is(cause) || cause.code !== 'CHECKPOINT_OTHER_ADAPTERS') return cause;
+  const [stored, trained] = [checkpoint, facts].map(
+    ({ rank, targetModules }) => `rank ${rank}, ${[targetModules].flat().join(', ')}`,
+  );
+  if (stored === trained) return cause;
+  return new Refusal(
+    422,
+    `${checkpoint.uri} has adapters of ${stored}, but ${facts.id} has ${trained}. Send load_weights with a session_id and without model_id: this creates a model with the adapters of the weights.`,
+  );
+}
+
 function runToLoad(
   service: Service,
   { baseModel, rank, alpha: scale, targetModules }: Checkpoint,

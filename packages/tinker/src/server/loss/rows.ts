@@ -46,7 +46,7 @@ function lossRow(datum: Datum, loss: LossFunction, { place, forwardOnly }: Place
   const given = loss.inputs.filter((name) => !forwardOnly || Object.hasOwn(datum.inputs, name));
   const inputs = Object.fromEntries(given.map((name) => [name, numbers(datum, name, place)]));
   const targets = ids(datum, place);
-  assertNextTokens(tokens, targets, inputs, { place, allCount: forwardOnly || loss.trainsAll });
+  assertNextTokens(tokens, targets, inputs, { place, allCount: loss.trainsAll });
   const text = Int32Array.from([...tokens, targets.at(-1) ?? 0]);
   return { row: { tokens: text, promptLength: 1, temperature: 1 }, inputs };
 }
@@ -103,6 +103,6 @@ function assertNextTokens(
   if (wrong < 0) return;
   throw new Refusal(
     422,
-    `${place}: target_tokens[${wrong - 1}] is ${targets[wrong - 1]}, but the text goes on with ${tokens[wrong]}. This server trains on text: send the tokens that follow${allCount ? '' : `, or 0 as their weight or advantage${mask ? ' and sequence_ratio_mask' : ''}`}.`,
+    `${place}: target_tokens[${wrong - 1}] is ${targets[wrong - 1]}, but the text goes on with ${tokens[wrong]}. This server scores text: send the tokens that follow${allCount ? '' : `, or 0 as their weight or advantage${mask ? ' and sequence_ratio_mask' : ''}`}.`,
   );
 }

@@ -100,5 +100,5 @@ export function createTrainingRun({ facts, open, futures, now }: TrainingRunOpti
 const unloaded = (id: string): Refusal =>
   new Refusal(
     404,
-    `${id} has been unloaded, by its client or because its session fell silent. Create a model from its last saved weights.`,
+    `${id} has been unloaded, by its client, because its session fell silent, or because it could not be opened. Create a model from its last saved weights.`,
   );
