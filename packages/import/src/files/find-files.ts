@@ -12,13 +12,13 @@ export interface DataFile {
 const dataFile = /\.(?:jsonl|ndjson|json|csv|ya?ml)(?:\.gz)?$/i;
 
 /** Link that leads to nothing, or to a folder that cannot be listed. */
-export interface BrokenLink {
+interface BrokenLink {
   readonly path: string;
   readonly cause: unknown;
 }
 
 /** Files of an import, sorted by name, and links that cannot be followed. */
-export interface Found {
+interface Found {
   readonly files: readonly DataFile[];
   readonly brokenLinks: readonly BrokenLink[];
 }
