@@ -152,7 +152,8 @@ class TextWorld:
 class ScienceWorld:
     """A task by name, such as find-living-thing; its variation is that of the task or of the seed.
 
-    The seed selects a variation that is not for testing, or one for testing if the task was generated for an evaluation.
+    The seed selects a variation that is not for testing. A task that was generated for an evaluation plays the variation
+    for testing of its number, modulo how many there are.
     """
 
     idle, known = [], {}
@@ -171,7 +172,8 @@ class ScienceWorld:
         name = task.get("name", self.name)
         variation = task.get("variation")
         if variation is None:
-            variation = self.drawn(name, task.get("generated_for") == "eval", seed)
+            index = task.get("generated_index", seed) if task.get("generated_for") == "eval" else None
+            variation = self.drawn(name, index, seed)
         self.env.load(name, variation, self.simplifications, generateGoldPath=self.solution)
         observation, _ = self.env.reset()
         self.score = 0
@@ -180,14 +182,14 @@ class ScienceWorld:
         self.works = True
         return description + "\n" + observation, info
 
-    def drawn(self, name, is_for_eval, seed):
+    def drawn(self, name, eval_index, seed):
         if name not in self.known:
             # The lists are those of the task that is loaded.
             self.env.load(name, 0, self.simplifications)
             self.known[name] = self.env.get_variations_train(), self.env.get_variations_test()
         train, test = self.known[name]
-        if is_for_eval:
-            return test[seed % len(test)]
+        if eval_index is not None:
+            return test[eval_index % len(test)]
         variation = seed % self.env.get_max_variations(name)
         return train[seed % len(train)] if variation in test else variation
 

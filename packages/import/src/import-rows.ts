@@ -1,5 +1,5 @@
 /** Imports a file or folder: reads its records, writes training rows, and returns a report. */
-import { ConfigError } from '@trinity-rft/core';
+import { ConfigError, describeError } from '@trinity-rft/core';
 import { findFiles, type DataFile } from './files/find-files.js';
 import { readRecords } from './files/read-records.js';
 import { asList, orFault } from './record/fault.js';
@@ -52,9 +52,11 @@ interface Import {
  */
 export async function importRows(options: ImportOptions): Promise<ImportReport> {
   const { from, output, tokenizer, redact = false } = options;
-  const files = await findFiles(from, [output, validationFile(output)]);
+  const { files, brokenLinks } = await findFiles(from, [output, validationFile(output)]);
   const countTokens = tokenizer === undefined ? undefined : await tokenCounter(tokenizer);
   const tally = createTally(redact);
+  for (const { path: file, cause } of brokenLinks)
+    tally.skip({ reason: 'the link cannot be followed', detail: describeError(cause) }, { file });
   const rows = await openRowWriting(options, tally, countTokens);
   const groups = createGroups();
   const state: Import = { options, tally, rows, groups, sources: new Set(), read: 0 };

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { csvReader, rowEnd } from '../src/files/csv.js';
 import { scanList } from '../src/files/json-list.js';
 import type { FindEnd } from '../src/files/read-pieces.js';
-import { importRows } from '../src/index.js';
+import { importRows, renderImport } from '../src/index.js';
 import { importFrom, reasonsOf, temporaryFolder } from './support.js';
 
 const written = (name: string, content: string | Uint8Array): string => {
@@ -55,10 +55,22 @@ describe('a folder', () => {
     const { rows, report } = await importFrom(folder);
     expect(rows).toEqual(['a', 'b', 'c'].map(row));
     expect(report).toMatchObject({ files: 3, duplicates: 0 });
-    symlinkSync(path.join(other, 'gone'), path.join(folder, 'd.txt'));
-    expect((await importFrom(folder)).rows).toHaveLength(3);
-    symlinkSync(path.join(other, 'gone'), path.join(folder, 'd.jsonl'));
-    await expect(importFrom(folder)).rejects.toThrow(/d\.jsonl cannot be read: .*ENOENT/);
+  });
+
+  it('is read without links that cannot be followed, which the report names', async () => {
+    const folder = temporaryFolder();
+    for (const name of ['d.jsonl', 'runs'])
+      symlinkSync(path.join(folder, 'gone'), path.join(folder, name));
+    await expect(importFrom(folder)).rejects.toThrow(
+      /has no file that ends in .*d\.jsonl cannot be followed: .*ENOENT/,
+    );
+    writeFileSync(path.join(folder, 'a.jsonl'), JSON.stringify(row('a')));
+    const { report } = await importFrom(folder);
+    expect(report).toMatchObject({ files: 1, read: 1, written: 1 });
+    const detail = expect.stringMatching(/ENOENT/) as string;
+    const first = ['d.jsonl', 'runs'].map((name) => ({ file: path.join(folder, name), detail }));
+    expect(report.skipped).toEqual([{ reason: 'the link cannot be followed', count: 2, first }]);
+    expect(renderImport(report)).toContain(`followed: ${first[0]?.file} `);
   });
 
   it('is read without the folders that contain it, and without earlier output', async () => {
@@ -89,6 +101,10 @@ describe('a folder', () => {
       const inner = path.join(folder, 'inner');
       mkdirSync(inner, { mode: 0 });
       await expect(importFrom(folder)).rejects.toThrow(/inner cannot be read: .*EACCES/);
+      const other = temporaryFolder();
+      symlinkSync(inner, path.join(other, 'linked'), 'dir');
+      writeFileSync(path.join(other, 'a.jsonl'), JSON.stringify(row('a')));
+      expect((await importFrom(other)).report).toMatchObject({ files: 1, skipped: [{ count: 1 }] });
     },
   );
 });

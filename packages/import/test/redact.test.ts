@@ -90,6 +90,8 @@ it('replaces secrets that only their field gives away', async () => {
     AWS_SECRET_ACCESS_KEY: 'wJalrXUtnFEMI',
     access_token: 'd9f8e7c6',
     Authorization: 'd1e2f3a4',
+    client_secret: 'correcthorsebattery',
+    passphrase: 'swordfish',
   };
   const kept = { password: '', api_key: '${API_KEY}', secret: '{{secret}}', user: 'ann' };
   const { rows, report } = await importLines([calling({ ...secrets, login: kept })], {
@@ -98,7 +100,7 @@ it('replaces secrets that only their field gives away', async () => {
   const written = JSON.stringify(rows[0]);
   for (const secret of Object.values(secrets).flat()) expect(written).not.toContain(secret);
   expect(written).toContain(JSON.stringify(JSON.stringify(kept)).slice(1, -1));
-  expect(report.redacted).toEqual({ key: 6 });
+  expect(report.redacted).toEqual({ key: 8 });
   const once = { value: { api_key: '[key]' }, counts: { key: 1 } };
   expect(redactValue({ api_key: '4f0c2a91bb77' })).toEqual(once);
   expect(redactValue(once.value)).toEqual({ ...once, counts: {} });
@@ -120,6 +122,10 @@ it('leaves ordinary data in fields whose names end in key or token', async () =>
     max_tokens: '512',
     prior_authorization: 'approved',
     auth: 'basic',
+    credentials: 'same-origin',
+    authorization: 'required',
+    secret: 'apple',
+    dependentRequired: { api_key: ['region'] },
   };
   expect(redactValue(data)).toEqual({ value: data, counts: {} });
   const calls = ['user:1', 'user:2', 'user:3'].map((key) => calling({ key }));

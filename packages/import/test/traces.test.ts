@@ -99,6 +99,15 @@ it('takes the last call that did not fail, and names calls that failed or lack a
     expect(rows).toMatchObject([{ messages: [{ content: 'Hi' }, { content: 'a' }] }]);
   }
   const other = chat('other', 1, 'Hi', 'a');
+  const called = { type: 'tool_call', id: '1', name: 'f', arguments: {} };
+  const asking = {
+    ...chat('t', 1, 'Hi', ''),
+    attributes: {
+      ...attributes,
+      'gen_ai.output.messages': JSON.stringify([{ role: 'assistant', parts: [called] }]),
+    },
+  };
+  expect(await skippedOf([asking, failed, agent('t'), other])).toEqual(['the call failed: 2']);
   expect(await skippedOf([other, failed])).toEqual(['the call failed: 2']);
   expect(await skippedOf([chat('t', 1, 'Hi', 'a'), lastOf({}), agent('t'), other])).toEqual([
     'the span does not record its messages; turn the recording of content on: 2',

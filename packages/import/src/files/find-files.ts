@@ -1,4 +1,5 @@
 /** Finds the files that an import reads. */
+import type { Dirent } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, describeError } from '@trinity-rft/core';
@@ -10,69 +11,103 @@ export interface DataFile {
 
 const dataFile = /\.(?:jsonl|ndjson|json|csv|ya?ml)(?:\.gz)?$/i;
 
+/** Link that leads to nothing, or to a folder that cannot be listed. */
+interface BrokenLink {
+  readonly path: string;
+  readonly cause: unknown;
+}
+
+/** Files of an import, sorted by name, and links that cannot be followed. */
+interface Found {
+  readonly files: readonly DataFile[];
+  readonly brokenLinks: readonly BrokenLink[];
+}
+
 /**
- * Returns the given file, or the data files in the given folder and its subfolders, sorted by name.
- * Hidden files and folders and `node_modules` are skipped.
+ * Finds the given file, or the data files in the given folder and its subfolders. Hidden files and
+ * folders and `node_modules` are skipped.
  * @param outputs files that the import itself writes, which are skipped
- * @throws ConfigError if there are no files
+ * @throws ConfigError if there are no files, or a file or folder that is no link cannot be read
  */
-export async function findFiles(
-  place: string,
-  outputs: readonly string[],
-): Promise<readonly DataFile[]> {
+export async function findFiles(place: string, outputs: readonly string[]): Promise<Found> {
   const own = outputs.map((file) => path.resolve(file));
   const unread = new Set([...own, ...(await Promise.all(own.map(realPathOf)))]);
-  const found = await stat(place).catch((cause: unknown) => {
-    throw unreadable(place, cause, 'Name a file or a folder.');
+  const { bytes, entries } = await look(place).catch((cause: unknown) => {
+    throw unreadable(place, cause, 'Name a file or a folder that can be read.');
   });
   const real = await realPathOf(place);
-  if (!found.isDirectory()) {
+  if (entries === undefined) {
     if (unread.has(real))
       throw wrong(`-o ${place} is the file to import. Name another file to write.`);
     if (!dataFile.test(place)) throw wrong(`${place} ${otherKind}`);
-    return [{ path: place, bytes: found.size }];
+    return { files: [{ path: place, bytes }], brokenLinks: [] };
   }
   for (let at = real; !unread.has(at); at = path.dirname(at)) unread.add(at);
-  const files = await filesIn(place, unread);
+  const search: Search = { unread, files: [], brokenLinks: [] };
+  await addFiles({ path: place, real, entries }, search);
+  const { files, brokenLinks } = search;
   if (files.length === 0)
     throw wrong(
-      `${place} has no file that ends in .jsonl, .ndjson, .json, .csv or .yaml, or .gz after it.`,
+      [
+        `${place} has no file that ends in .jsonl, .ndjson, .json, .csv or .yaml, or .gz after it.`,
+        ...brokenLinks
+          .slice(0, 1)
+          .map((link) => `${link.path} cannot be followed: ${describeError(link.cause)}.`),
+      ].join(' '),
     );
-  return files.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  return { files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)), brokenLinks };
 }
 
 /** Returns the absolute path without links, or with them if there is no file. */
 const realPathOf = (file: string): Promise<string> =>
   realpath(file).catch(() => path.resolve(file));
 
-/**
- * Returns the data files in a folder, and in the files and folders to which it links.
- * @param unread paths that are left out: outputs, the imported folder and those that contain it, and
- * the real paths of files and folders that were found before, which are added
- * @throws ConfigError if a folder or a data file cannot be read
- */
-async function filesIn(folder: string, unread: Set<string>): Promise<readonly DataFile[]> {
-  const files: DataFile[] = [];
-  const entries = await readdir(folder, { withFileTypes: true }).catch((cause: unknown) => {
-    throw unreadable(folder, cause, 'Make it readable, or remove it.');
-  });
-  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+/** Returns the size of a file, or the entries of a folder. */
+async function look(place: string) {
+  const found = await stat(place);
+  const entries = found.isDirectory() ? await readdir(place, { withFileTypes: true }) : undefined;
+  return { isFile: found.isFile(), bytes: found.size, entries };
+}
+
+interface Folder {
+  readonly path: string;
+  /** Path without links. */
+  readonly real: string;
+  readonly entries: readonly Dirent[];
+}
+
+interface Search {
+  /**
+   * Paths that are left out: outputs, the imported folder and those that contain it, and the real
+   * paths of files and folders that were found before.
+   */
+  readonly unread: Set<string>;
+  readonly files: DataFile[];
+  readonly brokenLinks: BrokenLink[];
+}
+
+/** Adds the data files in a folder, and in the files and folders to which it links. */
+async function addFiles(folder: Folder, search: Search): Promise<void> {
+  const { unread, files, brokenLinks } = search;
+  for (const entry of folder.entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const { name } = entry;
     const isData = dataFile.test(name);
-    const file = path.join(folder, name);
+    const file = path.join(folder.path, name);
     const isHidden = name.startsWith('.') || name === 'node_modules';
     // A folder may contain any number of files of other kinds, such as images.
     if (isHidden || (entry.isFile() && !isData) || unread.has(path.resolve(file))) continue;
-    const found = await stat(file).catch((cause: unknown) => {
-      if (isData) throw unreadable(file, cause, 'Restore it, or remove it.');
+    const isLink = entry.isSymbolicLink();
+    const real = isLink ? await realPathOf(file) : path.join(folder.real, name);
+    if (unread.has(real)) continue;
+    const found = await look(file).catch((cause: unknown) => {
+      if (!isLink) throw unreadable(file, cause, 'Make it readable, restore it, or remove it.');
+      brokenLinks.push({ path: file, cause });
     });
-    const real = await realPathOf(file);
-    if (unread.has(real) || !(found?.isDirectory() || (found?.isFile() && isData))) continue;
+    if (found === undefined || !(found.entries || (found.isFile && isData))) continue;
     unread.add(real);
-    if (found.isFile()) files.push({ path: file, bytes: found.size });
-    else files.push(...(await filesIn(file, unread)));
+    if (found.entries) await addFiles({ path: file, real, entries: found.entries }, search);
+    else files.push({ path: file, bytes: found.bytes });
   }
-  return files;
 }
 
 const otherKind =

@@ -151,6 +151,12 @@ function replaceShape(
 const secretName =
   /(?:password|passwd|passphrase|secret|credential|(?:api|private|access)key|(?:access|auth|bearer|refresh)token)s?$|^authorization$/;
 
+/** Matches those of the names above that fields of ordinary data have too, such as `credentials`. */
+const commonName = /(?:secret|credential)s?$|^authorization$/;
+
+/** Matches short plain words, such as `include` and `same-origin`, which are values of such data. */
+const plainWord = /^\p{L}[\p{Ll}\p{Lo}-]{0,10}$/u;
+
 /** Matches values without a secret, such as `${API_KEY}`, `{{password}}`, `<token>` and `[key]`. */
 const placeholder = /^(?:\$?\{.*\}|<.*>|\[.*\]|)$/s;
 
@@ -158,8 +164,11 @@ const placeholder = /^(?:\$?\{.*\}|<.*>|\[.*\]|)$/s;
  * Returns true for the value of a field such as `password` and `api_key`. Names such as `key` and
  * `token` do not suffice, because those of ordinary data, such as `primary_key`, end in the same way.
  */
-const isSecret = (name: string, value: string): boolean =>
-  secretName.test(name.toLowerCase().replaceAll(/[^a-z]/g, '')) && !placeholder.test(value);
+function isSecret(name: string, value: string): boolean {
+  const letters = name.toLowerCase().replaceAll(/[^a-z]/g, '');
+  if (!secretName.test(letters) || placeholder.test(value)) return false;
+  return !(commonName.test(letters) && plainWord.test(value));
+}
 
 /**
  * Copies the value with placeholders for the personal data and keys that were found, and counts the
@@ -209,8 +218,10 @@ export function redactValue<T>(value: T): { readonly value: T; readonly counts: 
     if (typeof given === 'number') return number(given);
     if (typeof given !== 'object' || given === null) return given;
     if (Array.isArray(given)) return given.map((each) => visit(each, name));
+    // Its keys are names of fields, and its values are lists of such names.
+    const isSchema = name === 'dependentRequired';
     return Object.fromEntries(
-      Object.entries(given).map(([key, each]) => [text(key), visit(each, key)]),
+      Object.entries(given).map(([key, each]) => [text(key), visit(each, isSchema ? '' : key)]),
     );
   };
   return { value: visit(value) as T, counts };

@@ -46,7 +46,8 @@ export function skippedLines(skipped: readonly Skipped[], title = 'Skipped:'): r
     title,
     ...skipped.map(({ reason, count, first }) => {
       const places = first.map(
-        ({ file, line, detail }) => `${file}:${line}${detail === undefined ? '' : ` ${detail}`}`,
+        ({ file, line, detail }) =>
+          `${file}${line === undefined ? '' : `:${line}`}${detail === undefined ? '' : ` ${detail}`}`,
       );
       const more = count > first.length ? ', ...' : '';
       return `  ${count} x ${reason}: ${places.join(', ')}${more}`;

@@ -10,14 +10,17 @@ import type { RowKind } from '../record/row-kind.js';
 
 export interface Place {
   readonly file: string;
-  /** Number of the line, JSON list item or CSV row, starting at 1. */
-  readonly line: number;
+  /**
+   * Number of the line, JSON list item or CSV row, starting at 1; undefined for a file that was not
+   * read.
+   */
+  readonly line?: number;
 }
 
 export interface Skipped {
   readonly reason: string;
   readonly count: number;
-  /** The first few records that were skipped for this reason. */
+  /** The first few records and files that were skipped for this reason. */
   readonly first: readonly (Place & { readonly detail?: string })[];
 }
 
@@ -118,7 +121,11 @@ export function createTally(redacts: boolean): Tally {
   ): void => {
     const reason = list.has(given) || list.size < mostReasons ? given : 'one of many other reasons';
     const { count, first } = list.get(reason) ?? { count: 0, first: [] };
-    const place = { file, line, ...(detail !== undefined && { detail: quote(detail) }) };
+    const place = {
+      file,
+      ...(line && { line }),
+      ...(detail !== undefined && { detail: quote(detail) }),
+    };
     const places = count < mostPlaces ? [...first, place] : first;
     list.set(reason, { reason, count: count + 1, first: places });
   };

@@ -1,7 +1,8 @@
 /**
  * Source of OpenTelemetry spans that follow the GenAI conventions. Each `invoke_agent` span becomes
- * one conversation, taken from the message history of its last `chat` span that did not fail. The
- * conventions are still in development; this source uses the names of versions 1.37 to 1.45.
+ * one conversation, taken from the message history of its last `chat` span. If that failed, the last
+ * one that did not fail is taken, unless its answer calls tools. The conventions are still in
+ * development; this source uses the names of versions 1.37 to 1.45.
  */
 import type { ChatMessage } from '@trinity-rft/core';
 import { parsed } from '../messages/json-text.js';
@@ -33,15 +34,27 @@ function assemble(signals: readonly Signal[]): readonly Assembled[] {
   const byAgent = Map.groupBy(chats, (span) => agentOf(span, spans));
   return [...byAgent].flatMap(([agent, ofAgent]) => {
     const ended = ofAgent.filter((span) => !hasFailed(span));
-    const last = (ended.length > 0 ? ended : ofAgent).reduce((a, b) => (isLater(b, a) ? b : a));
+    const newest = newestOf(ofAgent);
+    const last = ended.length > 0 ? newestOf(ended) : newest;
     const ids = new Set([agent, last.spanId]);
     const scores = signals
       .filter(({ spanId }) => ids.has(spanId))
       .flatMap((signal) => signal.scores);
-    const items = asList(orFault(() => conversationsOf(last, meanScore(scores))));
-    return items.map((item) => ({ item, part: last }));
+    const taken = (span: Span): readonly Assembled[] =>
+      asList(orFault(() => conversationsOf(span, meanScore(scores)))).map((item) => ({
+        item,
+        part: span,
+      }));
+    const items = taken(last);
+    return hasFailed(newest) && items.some(callsTool) ? taken(newest) : items;
   });
 }
+
+const newestOf = (spans: readonly Span[]): Span => spans.reduce((a, b) => (isLater(b, a) ? b : a));
+
+/** Returns true if the conversation ends with a tool call. */
+const callsTool = ({ item }: Assembled): boolean =>
+  'messages' in item && item.messages.at(-1)?.tool_calls !== undefined;
 
 /** Returns true for a call that failed before it had an answer. */
 function hasFailed({ failure, attributes }: Span): boolean {

@@ -2,6 +2,7 @@
 import {
   ConfigError,
   createRuntime,
+  describeError,
   type Clock,
   type Logger,
   mean,
@@ -219,9 +220,11 @@ async function compare(
   best: Components,
   logger: Logger,
 ): Promise<Metrics> {
+  let cause = '.';
   const play = (texts: Components) =>
     playRows(texts, rows).catch((error: unknown) => {
       if (!isRowsFailed(error)) throw error;
+      cause = `: ${describeError(error)}`;
       return [];
     });
   const before = await play(first);
@@ -230,7 +233,7 @@ async function compare(
   const both = pairedRewards({ played: before }, { played: after }, [...rows.keys()]);
   if (both.length === 0) {
     logger.warn(
-      'No row of evalDataset succeeded with both the initial and the best texts, so they are not compared.',
+      `No row of evalDataset succeeded with both the initial and the best texts, so they are not compared${cause}`,
     );
     return {};
   }

@@ -22,7 +22,11 @@ export const addServe: AddCommand = (env, { exitWith, write }) =>
     .option('-p, --port <number>', '0 = any free port', '8000')
     .option('--api-key-env <name>', 'the variable that holds the key of clients')
     .option('--max <number>', 'episodes at once', '256')
-    .option('--tasks <number>', 'generated tasks in each split, if there are so many', '1000')
+    .option(
+      '--tasks <number>',
+      'generated tasks for training, if there are so many; a tenth for evaluations',
+      '1000',
+    )
     .option('--seed <number>', 'another seed makes up other tasks', '0')
     .action(
       exitWith(async (name: string, given: ServeArguments) => {
@@ -30,7 +34,6 @@ export const addServe: AddCommand = (env, { exitWith, write }) =>
         const world = worldOf(name, given);
         const server = await serveEnvironment({
           ...world,
-          logger: { ...world.logger, info: (message) => world.logger.warn(message) },
           definition: await definitionOf(name, given),
           host: given.host,
           port: portOf(given.port),

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { silentLogger } from '@trinity-rft/core';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { silentLogger, TaskError } from '@trinity-rft/core';
+import { expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { nativeEnvironment } from '../../native/native-environment.js';
 import { rowsOfSplit } from '../../native/splits.js';
@@ -105,58 +105,61 @@ it('answers the end of an episode without a verdict with an error', async () => 
 /** Serves an environment, and returns what it logs and the number of tasks of its splits. */
 async function sizesOf(tasks: EnvironmentDefinition['tasks'], count?: number) {
   const said: string[] = [];
-  const logger = { ...silentLogger, info: (message: string) => void said.push(message) };
+  const logger = { ...silentLogger, warn: (message: string) => void said.push(message) };
   const definition = { ...define(() => logging([])), tasks };
   const server = await serveEnvironment({ definition, tasks: count, logger });
   onTestFinished(() => server.close());
   const sizes = ['train', 'eval'].map(async (split) => {
     const body = JSON.stringify({ split });
     const response = await fetch(`${server.url}/world/num_tasks`, { method: 'POST', body });
-    return ((await response.json()) as { readonly num_tasks: number }).num_tasks;
+    const answer = (await response.json()) as { num_tasks?: number; detail?: string };
+    return answer.num_tasks ?? answer.detail;
   });
   return { said, sizes: await Promise.all(sizes) };
 }
 
 /** Draws tasks, of which there are 500. */
-const few: EnvironmentDefinition['tasks'] = (range) =>
+const few: NonNullable<EnvironmentDefinition['tasks']> = (range) =>
   rowsOfSplit(
     range,
     (seed) => ({ puzzle: seed % 500 }),
     ({ puzzle }) => String(puzzle),
   );
 
-it('offers at most as many tasks as it is told to, and says where there are fewer', async () => {
+const drawing = 'Drawing the tasks for evaluations.';
+
+it('offers at most as many tasks as it is told to, a tenth of them for evaluations', async () => {
   const all = await sizesOf(few);
-  const [train = 0, evaluation = 0] = all.sizes;
+  const [train, evaluation] = all.sizes.map(Number) as [number, number];
   expect(train + evaluation).toBe(500);
   expect(all.said).toEqual([
     `world offers all tasks of split "train" that there are: ${train}.`,
+    drawing,
     `world offers all tasks of split "eval" that there are: ${evaluation}.`,
   ]);
-  expect(await sizesOf(few, 100)).toEqual({ sizes: [100, evaluation], said: [all.said[1]] });
+  expect(await sizesOf(few, 101)).toEqual({ sizes: [101, 11], said: [drawing] });
 });
 
-it('draws the tasks of both splits before it listens, and says that it may take long', async () => {
-  vi.useFakeTimers({ toFake: ['Date', 'performance'] });
-  onTestFinished(() => void vi.useRealTimers());
-  const drawn: string[] = [];
-  const { said } = await sizesOf(({ split, count }) => {
-    drawn.push(split);
-    vi.advanceTimersByTime(1000);
-    return Array(count).fill({});
-  });
-  expect(drawn).toEqual(['train', 'eval']);
-  expect(said).toEqual(['Draws the tasks for evaluations, which may take 10 s.']);
-});
-
-it('says nothing while it draws tasks quickly, and fails before it opens the environment', async () => {
-  expect((await sizesOf(({ count }) => Array(count).fill({}))).said).toEqual([]);
-  const log: string[] = [];
-  const tasks = () => {
-    throw new RangeError('no data');
+it('serves tasks for training if there are none for evaluations', async () => {
+  const tasks: EnvironmentDefinition['tasks'] = (range, args) => {
+    if (range.split === 'eval') throw new TaskError('only for training');
+    return few(range, args);
   };
-  const definition = { ...define(() => logging(log)), tasks };
-  await expect(serveEnvironment({ definition })).rejects.toThrow('no data');
+  const { said, sizes } = await sizesOf(tasks, 100);
+  expect(sizes).toEqual([100, 'only for training']);
+  expect(said).toEqual([drawing, 'world offers no tasks of split "eval": only for training']);
+});
+
+it('fails before it opens the environment if there are no tasks for training', async () => {
+  const log: string[] = [];
+  const serve = (tasks: EnvironmentDefinition['tasks']) =>
+    serveEnvironment({ definition: { ...define(() => logging(log)), tasks } });
+  const failing = (error: Error) => () => {
+    throw error;
+  };
+  await expect(serve(failing(new RangeError('no data')))).rejects.toThrow('no data');
+  const none = { code: 'TASKS_TOO_FEW', details: { found: 0 } };
+  await expect(serve(failing(new TaskError('only 0 tasks', none)))).rejects.toThrow('only 0 tasks');
   expect(log).toEqual([]);
 });
 

@@ -49,8 +49,9 @@ export interface EnvironmentServerOptions {
    */
   readonly maxConcurrentEnvs?: number;
   /**
-   * Maximum number of tasks in each split, for environments that generate tasks. A split has fewer
-   * if there are fewer different tasks. @default 1000
+   * Maximum number of tasks for training, for environments that generate tasks; there are at most a
+   * tenth as many for evaluations. A split has fewer if there are fewer different tasks.
+   * @default 1000
    */
   readonly tasks?: number;
   /** Seed for task generation. @default 0 */

@@ -3,9 +3,9 @@ import {
   type Logger,
   type RawTask,
   type SplitName,
-  systemClock,
   TaskError,
   TrinityError,
+  describeError,
 } from '@trinity-rft/core';
 import type { EnvironmentDefinition } from '../../seam/define.js';
 
@@ -28,53 +28,58 @@ export interface Tasks {
 export interface TasksOptions {
   readonly definition: EnvironmentDefinition;
   readonly args: Readonly<Record<string, unknown>>;
-  /** Maximum number of tasks in each split. */
+  /** Maximum number of tasks for training; there are at most a tenth as many for evaluations. */
   readonly count: number;
   readonly seed: number;
   readonly logger: Logger;
 }
 
-/** Time without a message after which the user should know what the server is doing, in ms. */
-const patientMs = 5000;
-
 /**
- * Draws the tasks of all splits, as many as there are, up to `count` in each split. Blocks the
- * process meanwhile, because environments draw tasks synchronously.
+ * Draws the tasks of all splits, as many as there are up to the limit of each split. Blocks the
+ * process meanwhile, because environments draw tasks synchronously. An error for the split "eval" is
+ * logged, and thrown to requests for that split.
+ * @throws the errors of the environment for the split "train"
  */
 export function createTasks({ definition, args, count, seed, logger }: TasksOptions): Tasks {
-  const rows = new Map<string, readonly RawTask[]>();
+  const rows = new Map<string, () => readonly RawTask[]>();
   let next = 0;
   const splits: readonly SplitName[] = definition.tasks === undefined ? [] : ['train', 'eval'];
 
-  function drawn(split: SplitName, most = count): readonly RawTask[] {
+  function drawn(split: SplitName, most: number): readonly RawTask[] {
     try {
       return definition.tasks?.({ split, count: most, seed }, args) ?? [];
     } catch (error) {
       if (!TrinityError.is(error) || error.code !== 'TASKS_TOO_FEW') throw error;
       const found = Number(error.details['found']);
-      if (!(found < most)) throw error;
-      return found > 0 ? drawn(split, found) : [];
+      if (!(found > 0 && found < most)) throw error;
+      return drawn(split, found);
     }
   }
-  const began = systemClock.now();
-  for (const split of splits) {
-    // One task in ten is for evaluations, so that those take longer to find.
-    const expectedMs = 10 * (systemClock.now() - began);
-    if (expectedMs > patientMs)
-      logger.info(
-        `Draws the tasks for evaluations, which may take ${Math.ceil(expectedMs / 1000)} s.`,
-      );
-    const all = drawn(split);
-    rows.set(split, all);
-    if (all.length < count)
-      logger.info(
+  function draw(split: SplitName, most: number): void {
+    const all = drawn(split, most);
+    rows.set(split, () => all);
+    if (all.length < most)
+      logger.warn(
         `${definition.name} offers all tasks of split "${split}" that there are: ${all.length}.`,
       );
+  }
+  if (splits.length > 0) {
+    draw('train', count);
+    // One task in ten is for evaluations, so that a tenth as many take about as long to find.
+    logger.warn('Drawing the tasks for evaluations.');
+    try {
+      draw('eval', Math.ceil(count / 10));
+    } catch (error) {
+      logger.warn(`${definition.name} offers no tasks of split "eval": ${describeError(error)}`);
+      rows.set('eval', () => {
+        throw error;
+      });
+    }
   }
   function rowsOf(name: string): readonly RawTask[] {
     const made = rows.get(name);
     if (made === undefined) throw new TaskError(noSplit(definition.name, name, splits));
-    return made;
+    return made();
   }
 
   return {

@@ -59,7 +59,10 @@ async function fetchSchema(
   const late = () =>
     broken('ENVIRONMENT_DEADLINE', `GET ${address} was not answered in ${patience.ms / 1000} s.`);
   return within(patience, late, async (signal) => {
-    const { ok, status, body } = await get(address, { ...headers, ...bearer(key) }, signal);
+    const { ok, status, body } = await request(address, {
+      headers: { ...headers, ...bearer(key) },
+      signal,
+    });
     if (!ok) throw refused(address, status, body);
     const read = schemaAnswer.safeParse(tryJson(body));
     if (read.success) return read.data;
@@ -76,12 +79,16 @@ export const bearer = (key: string | undefined): Readonly<Record<string, string>
 export const httpUrl = ({ url }: OpenenvArgs): string =>
   url.replace(/^ws/, 'http').replace(/\/+$/, '');
 
-async function get(url: string, headers: Record<string, string>, signal: AbortSignal) {
+/**
+ * Sends a request.
+ * @throws EnvironmentError if no server answers, and the reason of the signal if it aborts
+ */
+export async function request(url: string, init: RequestInit & { readonly signal: AbortSignal }) {
   try {
-    const response = await fetch(url, { headers, signal });
+    const response = await fetch(url, init);
     return { ok: response.ok, status: response.status, body: await response.text() };
   } catch (cause) {
-    if (signal.aborted) throw signal.reason;
+    if (init.signal.aborted) throw init.signal.reason;
     throw broken(
       'ENVIRONMENT_UNREACHABLE',
       `No server answers at ${url}. Start it, or correct environment_args.url.`,

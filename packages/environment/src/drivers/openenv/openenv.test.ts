@@ -396,7 +396,10 @@ describe('generated rows', () => {
 
   it('have a mark only for evaluations', () => {
     expect(Object.keys(rowOf('train'))).toEqual(['reset']);
-    expect(rowOf('eval')).toMatchObject({ generated_for: 'eval' });
+    const rows = openenv.tasks?.({ split: 'eval', count: 2, seed: 1 }, { url: 'http://x' });
+    expect(rows).toMatchObject(
+      [0, 1].map((index) => ({ generated_for: 'eval', generated_index: index })),
+    );
   });
 
   it('send split and index of an evaluation together, and ask for the lists once', async () => {
@@ -408,12 +411,22 @@ describe('generated rows', () => {
     await Promise.all([begin(environment, evaluation), begin(environment, evaluation)]);
     expect(asked).toEqual(Object.keys(lists));
     const { seed } = evaluation.reset;
-    const listed = { seed, split: 'test', index: seed % 7 };
+    const listed = { seed, split: 'test', index: 0 };
     expect(resets).toEqual([train.reset, listed, listed]);
   });
 
+  it('play each listed task once before the first one again', async () => {
+    const { url, resets } = await listing(fromLists);
+    const environment = await client(url);
+    const rows = openenv.tasks?.({ split: 'eval', count: 9, seed: 1 }, { url }) ?? [];
+    for (const row of rows) await begin(environment, row);
+    expect(resets.map((reset) => (reset as { readonly index: number }).index)).toEqual([
+      ...[0, 1, 2, 3, 4, 5, 6, 0, 1],
+    ]);
+  });
+
   it.each<[string, RequestListener]>([
-    ['closes the connection', ({ socket }) => void socket.destroy()],
+    ['does not know them', (_, response) => void response.writeHead(404).end('not JSON')],
     ['answers with a page', (_, response) => void response.end('<html>')],
     [
       'has no number of tasks',
@@ -428,6 +441,36 @@ describe('generated rows', () => {
     expect(resets).toEqual([rowOf('eval').reset]);
   });
 
+  it.each<[string, string, RequestListener]>([
+    ['closes the connection', 'ENVIRONMENT_UNREACHABLE', ({ socket }) => void socket.destroy()],
+    [
+      'is overloaded',
+      'ENVIRONMENT_SERVER',
+      ({ method }, response) =>
+        method === 'POST'
+          ? void response.writeHead(503).end('later')
+          : void response.writeHead(429).end('[]'),
+    ],
+  ])('fail at a server that %s, and ask it again', async (_, code, broken) => {
+    let answer = broken;
+    const { url, resets } = await listing((request, response) => answer(request, response));
+    const environment = await client(url);
+    await expect(begin(environment, rowOf('eval'))).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining('/list_environments') as string,
+    });
+    answer = (request, response) =>
+      request.method === 'POST' ? broken(request, response) : fromLists(request, response);
+    await expect(begin(environment, rowOf('eval'))).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining('/sums/num_tasks') as string,
+    });
+    expect(resets).toEqual([]);
+    answer = fromLists;
+    await begin(environment, rowOf('eval'));
+    expect(resets).toMatchObject([{ split: 'test', index: 0 }]);
+  });
+
   it('wait 30 s for the lists, unless the run ends', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
@@ -437,12 +480,13 @@ describe('generated rows', () => {
     const run = new AbortController();
     const ended = environment.reset({ row: rowOf('eval'), seed: 1 }, run.signal);
     const episode = begin(environment, rowOf('eval'));
+    const late = episode.catch((error: unknown) => error);
     await called.promise;
     run.abort();
     await expect(ended).rejects.toMatchObject({ reason: 'aborted' });
     await vi.advanceTimersByTimeAsync(30_000);
-    await episode;
-    expect(resets).toEqual([rowOf('eval').reset]);
+    expect(await late).toMatchObject({ code: 'ENVIRONMENT_DEADLINE' });
+    expect(resets).toEqual([]);
   });
 
   it('send neither where the user chose a split, or to which a data set gave a column', async () => {

@@ -6,7 +6,7 @@ import { rowsOfSplit } from '../../native/splits.js';
 import { defineEnvironment, type EnvironmentContext } from '../../seam/define.js';
 import type { Environment, Episode, EpisodeStart } from '../../seam/types.js';
 import { endsOnce } from '../../seam/ends-once.js';
-import { isForEval, markEval } from '../shared/eval-rows.js';
+import { evalIndexOf, markEval } from '../shared/eval-rows.js';
 import { createStartCheck } from '../shared/starts.js';
 import { untimedOf } from '../../waiting/deadline-clock.js';
 import { abortable, broken } from '../../waiting/within.js';
@@ -50,17 +50,20 @@ function openenvEnvironment(
     startMs: args.start_timeout * 1000,
   });
   const checkStart = createStartCheck(args.url);
-  // Read once, and only if there are generated rows for evaluations.
+  // Read only if there are generated rows for evaluations, and until the server has answered.
   let evalTasks: Promise<EvalTasks | undefined> | undefined;
 
   /** Returns the task that the server lists for a generated row, or undefined if there is none. */
   async function listedTask(start: EpisodeStart, signal: AbortSignal) {
     const isChosen = 'split' in args.reset || 'index' in args.reset;
-    if (isChosen || !isForEval(start.row)) return undefined;
-    const listed = (evalTasks ??= readEvalTasks(args, context));
+    const index = evalIndexOf(start.row);
+    if (isChosen || index === undefined) return undefined;
+    const listed = (evalTasks ??= readEvalTasks(args, context).catch((error: unknown) => {
+      evalTasks = undefined;
+      throw error;
+    }));
     const found = await untimedOf(start)(() => abortable(listed, signal));
-    const seed = Number(readRow(start.row).reset['seed']);
-    return found && { split: found.split, index: seed % found.count };
+    return found && { split: found.split, index: index % found.count };
   }
 
   async function begin(start: EpisodeStart, begun: Begun, signal: AbortSignal): Promise<Episode> {

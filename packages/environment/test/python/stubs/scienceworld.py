@@ -9,13 +9,13 @@ class ScienceWorldEnv:
         self.broken = False
 
     def get_max_variations(self, name):
-        return 4
+        return 5
 
     def get_variations_train(self):
         return [0, 1]
 
     def get_variations_test(self):
-        return [3]
+        return [3, 4]
 
     def load(self, name, variation, simplifications, generateGoldPath=False):
         self.variation = variation
