@@ -138,6 +138,18 @@ const cases: readonly Broken[] = [
     key: 'explorers',
     says: ['Did you mean "explorer"?'],
   },
+  ...['', ' [a, b]'].map((value) => ({
+    name: `a mistyped section with the name of a number and the value "${value}"`,
+    file: { rest: `«explorers:${value}` },
+    key: 'explorers',
+    says: ['Did you mean "explorer"?'],
+  })),
+  {
+    name: 'an empty value of another section',
+    file: { rest: 'trainer:\n  «sync_interval:' },
+    key: 'trainer.sync_interval',
+    says: ['belongs to the path synchronizer.sync_interval'],
+  },
   {
     name: 'a number of another section with a name like that of a section',
     file: { rest: '«explorers: 2' },
@@ -811,7 +823,7 @@ const cases: readonly Broken[] = [
         'model:\n  model_path: ./tiny\n  max_model_len: «64\n  max_prompt_tokens: 48\n  max_response_tokens: 32',
     },
     key: 'model.max_model_len',
-    says: ['got 64', 'Raise it to 80'],
+    says: ['got 64', 'Raise it to 80, or lower them to 64 together.'],
   },
   {
     name: 'a response that leaves no prompt',
@@ -842,7 +854,12 @@ const cases: readonly Broken[] = [
       model: 'model:\n  model_path: ./tiny\n  max_prompt_tokens: «600\n  max_response_tokens: 16',
     },
     key: 'model.max_prompt_tokens',
-    says: ['got 600', 'sequences of 616', 'max_response_tokens 16', 'for 512. Lower it to 496,'],
+    says: [
+      'got 600',
+      'sequences of 616',
+      'max_response_tokens 16',
+      'for 512. Lower them to 512 together,',
+    ],
   },
   {
     name: 'a response that is too long for the model with its prompt',
@@ -850,7 +867,7 @@ const cases: readonly Broken[] = [
       model: 'model:\n  model_path: ./tiny\n  max_prompt_tokens: 96\n  max_response_tokens: «500',
     },
     key: 'model.max_response_tokens',
-    says: ['got 500', 'sequences of 596', 'max_prompt_tokens 96', 'Lower it to 416,'],
+    says: ['got 500', 'sequences of 596', 'max_prompt_tokens 96', 'Lower them to 512 together,'],
   },
   {
     name: 'a prompt and a response that are each too long for the model',
@@ -858,7 +875,7 @@ const cases: readonly Broken[] = [
       model: 'model:\n  model_path: ./tiny\n  max_prompt_tokens: «700\n  max_response_tokens: 600',
     },
     key: 'model.max_prompt_tokens',
-    says: ['got 700', 'Lower both, to 512 together,'],
+    says: ['got 700', 'Lower them to 512 together,'],
   },
   {
     name: 'a prompt and a response that fit neither the given length nor the model',
@@ -867,7 +884,75 @@ const cases: readonly Broken[] = [
         'model:\n  model_path: ./tiny\n  max_model_len: «512\n  max_prompt_tokens: 600\n  max_response_tokens: 16',
     },
     key: 'model.max_model_len',
-    says: ['need 616', 'The model has positions for 512: lower them.'],
+    says: ['need 616. Lower them to 512 together, because the model has positions for 512.'],
+  },
+  {
+    name: 'a given length and a prompt that are each too long for the model',
+    file: {
+      model: 'model:\n  model_path: ./tiny\n  max_model_len: «600\n  max_prompt_tokens: 700',
+    },
+    key: 'model.max_model_len',
+    says: [
+      'of 600 tokens',
+      'for 512. Lower it to 512, and max_prompt_tokens and max_response_tokens to 512 together, or use another model.',
+    ],
+  },
+  {
+    name: 'a length that would leave too little for its parts if it were lowered',
+    file: {
+      model:
+        'model:\n  model_path: ./tiny\n  max_model_len: «600\n  max_prompt_tokens: 400\n  max_response_tokens: 200',
+    },
+    key: 'model.max_model_len',
+    says: [
+      'Lower it to 512, and max_prompt_tokens and max_response_tokens to 512 together, or use another model.',
+    ],
+  },
+  {
+    name: 'a length that would leave a response shorter than the shortest if it were lowered',
+    file: {
+      model: 'model:\n  model_path: ./tiny\n  max_model_len: «600\n  min_response_tokens: 280',
+    },
+    key: 'model.max_model_len',
+    says: [
+      'Lower it to 512, and max_prompt_tokens and max_response_tokens to 512 together, or use another model.',
+    ],
+  },
+  {
+    name: 'a prompt longer than the model beside a length that is all of its positions',
+    file: {
+      model: 'model:\n  model_path: ./tiny\n  max_model_len: 512\n  max_prompt_tokens: «550',
+    },
+    key: 'model.max_prompt_tokens',
+    says: ['leaves nothing of max_model_len 512 for the rest. Lower it.'],
+  },
+  {
+    name: 'a prompt longer than the given length',
+    file: {
+      model: 'model:\n  model_path: ./tiny\n  max_model_len: 64\n  max_prompt_tokens: «100',
+    },
+    key: 'model.max_prompt_tokens',
+    says: ['Lower it, or raise max_model_len.'],
+  },
+  {
+    name: 'a prompt and a response of the rollout model that do not fit',
+    file: {
+      model: 'model:\n  model_path: ./tiny',
+      rest: 'explorer: {«rollout_model: {max_prompt_tokens: 500, max_response_tokens: 100}}',
+    },
+    key: 'explorer.rollout_model.max_model_len',
+    says: [
+      'need 600. Lower them to 512 together, because texts longer than model.max_model_len, 512,',
+    ],
+  },
+  {
+    name: 'a prompt of the rollout model that is longer than the trained model',
+    file: {
+      model: 'model:\n  model_path: ./tiny',
+      rest: 'explorer: {rollout_model: {max_prompt_tokens: «600}}',
+    },
+    key: 'explorer.rollout_model.max_prompt_tokens',
+    says: ['leaves nothing of max_model_len 512 for the rest. Lower it.'],
   },
   {
     name: 'lengths that neither the file nor the disk gives',
@@ -932,7 +1017,7 @@ const cases: readonly Broken[] = [
       model: 'model:\n  model_path: ./tiny\n  max_model_len: 64',
     },
     key: 'explorer.rollout_model.max_model_len',
-    says: ['got 1024', 'cannot be trained on'],
+    says: ['of 1024 tokens', 'cannot be trained on. Lower it to 64.'],
   },
 
   // Supervised data, stored data, benchmarks

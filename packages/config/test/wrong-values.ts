@@ -277,7 +277,7 @@ explorer.max_inflight_batches: 0
 explorer.rollout_model.engine_type: llama.cpp
   got "llama.cpp", expected one of onnx, vllm, sglang, tinker, external.
 explorer.rollout_model.max_model_len: 1024
-  got 1024, but texts longer than model.max_model_len, 512, cannot be trained 
+  asks for sequences of 1024 tokens, but texts longer than model.max_model_len, 512, cannot be trained 
 explorer.rollout_model.tool_call_parser: toml
   got "toml", which is not supported. Supported: auto, functiongemma, gemma4,
 explorer.rollout_model.tool_prompt: xml

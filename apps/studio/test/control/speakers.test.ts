@@ -1,5 +1,5 @@
 /** Tests models in separate processes: how many are loaded, and when they are unloaded. */
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createChatFormat, loadTokenizer, normalizeMessages } from '@trinity-rft/chat';
@@ -70,7 +70,11 @@ function loadedCount(): number {
 describe('checkpoints', () => {
   it('are the folders that hold a model with its tokenizer, and what the run began with', async () => {
     expect(found.map(({ name }) => name)).toEqual(['global_step_2', 'global_step_1', 'start']);
-    expect(await findCheckpoints(path.join(folder, 'evaluations'))).toEqual([]);
+    const evaluations = path.join(folder, 'evaluations');
+    expect(await findCheckpoints(evaluations)).toEqual([]);
+    mkdirSync(evaluations);
+    cpSync(path.join(folder, 'settings.json'), path.join(evaluations, 'settings.json'));
+    expect(await findCheckpoints(evaluations)).toMatchObject([{ name: 'start' }]);
   });
 
   it('answer as they come, ending with every token and its alternatives', async () => {

@@ -192,7 +192,11 @@ function fixOf(section: KeyPath, key: string, schema: z.ZodType, node: Node | un
     (allKeys(schema).get(key) ?? []).filter((path) => !path.startsWith('stages')),
   );
   const belongs = `It belongs to the path ${elsewhere.slice(0, 3).join(', or ')}.`;
-  if (elsewhere.length === 1 && mayTake(schema, elsewhere[0] ?? '', node)) return belongs;
+  // An empty value can be meant as a section without keys.
+  const empty =
+    similar === undefined ? 'anything' : kindOf(schemaAt(schema, [...section, similar]));
+  const given = node === undefined || isNull(node) ? empty : kinds[node.kind];
+  if (elsewhere.length === 1 && mayTake(schema, elsewhere[0] ?? '', given)) return belongs;
   if (similar !== undefined) return `Did you mean "${similar}"?`;
   if (elsewhere.length > 0) return belongs;
   const where = section.length === 0 ? 'the top level' : showPath(section);
@@ -201,10 +205,12 @@ function fixOf(section: KeyPath, key: string, schema: z.ZodType, node: Node | un
     : `There is no such key in ${where}; remove it, or look for its name with "trinity config schema".`;
 }
 
-/** Returns false if one of the key at `path` and the given value is a section and the other is not. */
-function mayTake(schema: z.ZodType, path: string, node: Node | undefined): boolean {
+const kinds = { map: 'section', list: 'list', scalar: 'value' } as const;
+
+/** Returns true if the key at `path` can have a value of the kind. */
+function mayTake(schema: z.ZodType, path: string, given: ReturnType<typeof kindOf>): boolean {
   const kind = kindOf(schemaAt(schema, path.replaceAll('[]', '.0').split('.')));
-  return kind === 'anything' || (kind === 'section') === (node?.kind === 'map');
+  return kind === 'anything' || given === 'anything' || kind === given;
 }
 
 /**

@@ -1,11 +1,11 @@
 import path from 'node:path';
 import type { ConfigurationOptions } from '@trinity-rft/launcher';
-import { evaluationsName } from '@trinity-rft/launcher/files';
 import { folderOfRun, nothingIn } from '../report/run-report.js';
 import type { Story } from '../studio/interface/types.js';
 import { findRuns } from '../studio/runs/place.js';
 import { createRun } from '../studio/runs/run.js';
 import { storyOf } from '../studio/story/story.js';
+import { isEvaluations } from '../verify/stages.js';
 
 /**
  * Returns the story of the stage that changed last. Writes nothing. Also works while the run
@@ -19,7 +19,8 @@ export async function readStory(
 ): Promise<Story> {
   const folder = await folderOfRun(run, options);
   const { places } = await findRuns(folder);
-  const place = places.find((each) => path.basename(each.folder) !== evaluationsName);
+  const areEvaluations = await Promise.all(places.map((each) => isEvaluations(each.folder)));
+  const place = places.find((_, i) => areEvaluations[i] === false);
   if (!place) throw nothingIn(folder);
   const id = path.relative(path.dirname(folder), place.folder).split(path.sep).join('/');
   const opened = createRun({ ...place, id });

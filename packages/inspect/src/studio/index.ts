@@ -3,7 +3,7 @@ export { openStudio, type Studio, type StudioOptions } from './studio.js';
 export { openApi } from './interface/openapi.js';
 export { count, number, numberOrNull, text, type Actions, type Routes } from './interface/route.js';
 export type { AttemptRow } from './rollouts/rollouts.js';
-export { stageSettings } from '../verify/stages.js';
+export { isEvaluations, stageSettings } from '../verify/stages.js';
 export { endOfFile } from './shared/end-of-file.js';
 export { findRuns } from './runs/place.js';
 export { jobFolder } from './runs/state.js';

@@ -2,6 +2,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { tryJson } from '@trinity-rft/core/support';
+import { evaluationsName } from '@trinity-rft/launcher/files';
 
 /** Settings of a stage, keyed by the path of the setting. */
 type StageSettings = Readonly<Record<string, unknown>>;
@@ -19,6 +20,13 @@ export async function readSettings(jobDirectory: string): Promise<RecordedSettin
   const recorded = tryJson(text) as Partial<RecordedSettings> | null | undefined;
   return Array.isArray(recorded?.stages) ? (recorded as RecordedSettings) : undefined;
 }
+
+/**
+ * Returns true for the folder of the evaluations of a run. A run of this name has settings of its
+ * own; evaluations have those of their run, one level up.
+ */
+export const isEvaluations = async (folder: string): Promise<boolean> =>
+  path.basename(folder) === evaluationsName && (await readSettings(folder)) === undefined;
 
 /**
  * Returns the folder of the run that a stage belongs to, and the settings with which the stage was

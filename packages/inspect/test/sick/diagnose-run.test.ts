@@ -80,7 +80,9 @@ describe('diagnoseRun', () => {
     ],
     ['no-gradient', 'actor/grad_norm (share of steps with 0) = 1, steps 8 to 12'],
     ['not-finite', 'actor/grad_norm (steps that are not finite) = 2, steps 11 to 12'],
-    ['gradient-explodes', 'actor/grad_norm = 400, steps 8 to 12'],
+    ['gradient-explodes', 'actor/grad_norm (largest) = 400, steps 8 to 12'],
+    ['reward-collapse', 'rollout/reward/mean = 0.05, steps 10 to 12'],
+    ['eval-falls', 'eval/fresh/accuracy/mean@1 = 0.5, steps 12 to 12'],
   ] as const)('says what the number of %s is', async (name, line) => {
     const diagnosis = await diagnosed(`number-${name}`, sickRuns[name] ?? {});
     expect(renderDiagnosis(diagnosis)).toContain(`Number    ${line}\n`);

@@ -2,6 +2,7 @@
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { lockRun } from '@trinity-rft/launcher/files';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openStudio, type Studio } from '../../src/studio/index.js';
 import type { Curve, Marks, MetricList, RunSummary } from '../../src/studio/interface/index.js';
@@ -248,6 +249,27 @@ describe('how far a run is', () => {
     const [run] = await ask<RunSummary[]>('runs');
     expect(run).toMatchObject({ steps: { done: 3, total: 12 }, secondsPerStep: 1 });
     expect(await ask('runs/job%2Fgrpo/settings')).toMatchObject({ mode: 'both', path: 'x' });
+  });
+
+  it('is the explore step of a run that explores towards its first train step', async () => {
+    writeFileSync(file, lines.filter((each) => !each.includes('trainer')).join(''));
+    const unlock = await lockRun(path.join(root, 'job'));
+    try {
+      const run = await summaryOf({ mode: 'both', 'buffer.total_steps': 4 });
+      expect(run).toMatchObject({ state: 'running', steps: { done: 3, total: 4 } });
+    } finally {
+      await unlock();
+    }
+  });
+
+  it('is known for a run that is named evaluations', async () => {
+    const settings = { stages: [{ mode: 'both', 'buffer.total_steps': 4 }] };
+    const job = path.join(root, 'evaluations');
+    mkdirSync(path.join(job, 'monitor'), { recursive: true });
+    writeFileSync(path.join(job, 'monitor', 'metrics.jsonl'), line('trainer', 2, {}));
+    writeFileSync(path.join(job, 'settings.json'), JSON.stringify(settings));
+    const runs = await ask<RunSummary[]>('runs');
+    expect(runs.find(({ id }) => id === 'evaluations')?.steps).toMatchObject({ total: 4 });
   });
 
   it('is 0 for a run that explored but trained nothing, and unknown for evaluations', async () => {

@@ -2,8 +2,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { checkpointName, checkpointSteps } from '@trinity-rft/core/engine';
-import { stageSettings } from '@trinity-rft/inspect/studio';
-import { evaluationsName } from '@trinity-rft/launcher/files';
+import { isEvaluations, stageSettings } from '@trinity-rft/inspect/studio';
 import type { Checkpoint } from '../interface/index.js';
 
 export interface FoundCheckpoint extends Checkpoint {
@@ -46,7 +45,7 @@ async function weightBytes(folder: string): Promise<number> {
  * have no model of their own, but the settings of their run.
  */
 async function startModel(folder: string): Promise<string | undefined> {
-  if (path.basename(folder) === evaluationsName) return undefined;
+  if (await isEvaluations(folder)) return undefined;
   const place = (await stageSettings(folder))?.stage['model.model_path'];
   return typeof place === 'string' && path.isAbsolute(place) ? place : undefined;
 }

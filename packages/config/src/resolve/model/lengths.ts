@@ -23,6 +23,11 @@ export interface LengthsInput {
   readonly given: Lengths;
   readonly shape: ModelShape | undefined;
   /**
+   * Maximum length of the trained model, for a section whose texts are trained on.
+   * @default the positions of the model
+   */
+  readonly trained?: number;
+  /**
    * False to not report a missing maximum length, because a problem with the model has already been
    * reported. @default true
    */
@@ -53,18 +58,17 @@ export function deriveLengths(context: StageContext, input: LengthsInput): Compl
       );
     return { maxModelLen: 2, maxPromptTokens: 1, maxResponseTokens: 1, minResponseTokens: 0 };
   }
+  const complete = split(given, whole);
+  const warn = input.wholeDecides === true ? warnOf(context, input) : undefined;
+  checkLengths(complete, input, { report: reporter(context, input), warn });
+  return complete;
+}
+
+function split(given: Lengths, whole: number): CompleteLengths {
+  const { maxPromptTokens: prompt, maxResponseTokens: response, minResponseTokens } = given;
   const maxPromptTokens = prompt ?? (response === null ? Math.floor(whole / 2) : whole - response);
   const maxResponseTokens = response ?? whole - maxPromptTokens;
-  const { minResponseTokens } = given;
-  const complete = { maxModelLen: whole, maxPromptTokens, maxResponseTokens, minResponseTokens };
-  checkSum(
-    complete,
-    input,
-    reporter(context, input),
-    input.wholeDecides === true ? warnOf(context, input) : undefined,
-  );
-  checkBounds(complete, input, reporter(context, input));
-  return complete;
+  return { maxModelLen: whole, maxPromptTokens, maxResponseTokens, minResponseTokens };
 }
 
 type ReportLength = (key: string, message: string) => void;
@@ -79,6 +83,7 @@ const reporter = (context: StageContext, { section }: LengthsInput): ReportLengt
     [...section, 'max_prompt_tokens'],
     [...section, 'max_response_tokens'],
     ['model', 'model_path'],
+    ['model', 'max_model_len'],
   ];
   return (key, message) => context.report([...section, key], message, uses);
 };
@@ -88,60 +93,101 @@ const warnOf =
   (key, message) =>
     context.warn([...section, key], message);
 
-function checkSum(
-  lengths: CompleteLengths,
-  { given, shape }: LengthsInput,
-  report: ReportLength,
-  warn: ReportLength | undefined,
-): void {
+interface Reports {
+  readonly report: ReportLength;
+  /** Reports a sum that is too large, if that is no problem. */
+  readonly warn: ReportLength | undefined;
+}
+
+function checkLengths(lengths: CompleteLengths, input: LengthsInput, reports: Reports): void {
+  const { maxPromptTokens: prompt, maxResponseTokens: response, minResponseTokens } = lengths;
+  if (minResponseTokens >= response && response >= 1)
+    reports.report(
+      'min_response_tokens',
+      `got ${minResponseTokens}, expected less than max_response_tokens, which is ${response}.`,
+    );
+  if (lengths.maxModelLen > limitOf(input).tokens) return checkLimit(lengths, input, reports);
+  if (response < 1 || prompt < 1) return checkRest(lengths, input, reports);
+  checkSum(lengths, input, reports);
+}
+
+interface Limit {
+  readonly tokens: number;
+  /** Clause that says where the limit comes from. */
+  readonly text: string;
+  /** Another way out than lower lengths, with a leading comma; empty if there is none. */
+  readonly instead: string;
+}
+
+/** Returns the maximum length of a text. */
+function limitOf({ shape, trained }: LengthsInput): Limit {
+  if (trained === undefined) {
+    const tokens = shape?.maxPositions ?? Infinity;
+    const text = `the model has positions for ${tokens}`;
+    return { tokens, text, instead: ', or use another model' };
+  }
+  const text = `texts longer than model.max_model_len, ${trained}, cannot be trained on`;
+  return { tokens: trained, text, instead: '' };
+}
+
+function checkLimit(lengths: CompleteLengths, input: LengthsInput, { report }: Reports): void {
+  const { maxModelLen: whole, maxPromptTokens: prompt, maxResponseTokens: response } = lengths;
+  const { tokens: limit, text, instead } = limitOf(input);
+  if (input.given.maxModelLen === null) {
+    const parts = [
+      ['max_prompt_tokens', prompt],
+      ['max_response_tokens', response],
+    ] as const;
+    const [[key, larger], [otherKey, other]] =
+      prompt > response ? parts : ([parts[1], parts[0]] as const);
+    return report(
+      key,
+      `got ${larger}, which needs sequences of ${whole} tokens with ${otherKey} ${other}, but ${text}. Lower them to ${limit} together${instead}.`,
+    );
+  }
+  const lowered = split(input.given, limit);
+  const fits =
+    lowered.maxPromptTokens >= 1 &&
+    lowered.maxResponseTokens > lowered.minResponseTokens &&
+    lowered.maxPromptTokens + lowered.maxResponseTokens <= limit;
+  const others = fits ? '' : `, and max_prompt_tokens and max_response_tokens to ${limit} together`;
+  report(
+    'max_model_len',
+    `asks for sequences of ${whole} tokens, but ${text}. Lower it to ${limit}${others}${instead}.`,
+  );
+}
+
+/** Reports a length that leaves nothing for the other one, which is not set. */
+function checkRest(lengths: CompleteLengths, input: LengthsInput, { report }: Reports): void {
+  const { maxModelLen: whole, maxPromptTokens: prompt, maxResponseTokens: response } = lengths;
+  const [key, length] =
+    response < 1
+      ? (['max_prompt_tokens', prompt] as const)
+      : (['max_response_tokens', response] as const);
+  const rest =
+    input.given.maxModelLen === null
+      ? `the ${whole} positions of the model for the rest. Lower it, or use another model.`
+      : `max_model_len ${whole} for the rest. Lower it${length < limitOf(input).tokens ? ', or raise max_model_len' : ''}.`;
+  report(key, `got ${length}, which leaves nothing of ${rest}`);
+}
+
+function checkSum(lengths: CompleteLengths, input: LengthsInput, { report, warn }: Reports): void {
   const { maxModelLen: whole, maxPromptTokens: prompt, maxResponseTokens: response } = lengths;
   const sum = prompt + response;
-  const positions = shape?.maxPositions ?? Infinity;
-  const noRest =
-    given.maxModelLen === null
-      ? `which leaves nothing of the ${whole} positions of the model for the rest. Lower it, or use another model.`
-      : `which leaves nothing of max_model_len ${whole} for the rest. Lower it, or raise max_model_len.`;
-  if (response < 1) report('max_prompt_tokens', `got ${prompt}, ${noRest}`);
-  else if (prompt < 1) report('max_response_tokens', `got ${response}, ${noRest}`);
-  else if (sum > whole && warn !== undefined)
-    warn(
+  const { tokens: limit, text } = limitOf(input);
+  if (sum <= whole) return;
+  if (warn !== undefined)
+    return warn(
       'max_model_len',
       `${whole} is less than max_prompt_tokens ${prompt} and max_response_tokens ${response} together; a longer request of a workflow is refused.`,
     );
-  else if (sum > whole)
-    report(
-      'max_model_len',
-      `got ${whole}, but max_prompt_tokens ${prompt} and max_response_tokens ${response} need ${sum}. ${sum > positions ? `The model has positions for ${positions}: lower them` : `Raise it to ${sum}, or lower one of them`}.`,
-    );
-}
-
-function checkBounds(
-  { maxModelLen: whole, maxPromptTokens, maxResponseTokens, minResponseTokens }: CompleteLengths,
-  { given, shape }: LengthsInput,
-  report: ReportLength,
-): void {
-  if (minResponseTokens >= maxResponseTokens && maxResponseTokens >= 1)
-    report(
-      'min_response_tokens',
-      `got ${minResponseTokens}, expected less than max_response_tokens, which is ${maxResponseTokens}.`,
-    );
-  const positions = shape?.maxPositions ?? Infinity;
-  if (whole <= positions) return;
-  const tooFew = `but the model has positions for ${positions}.`;
-  if (given.maxModelLen !== null)
-    return report(
-      'max_model_len',
-      `asks for sequences of ${whole} tokens, ${tooFew} Lower it to ${positions}, or use another model.`,
-    );
-  const parts = [
-    ['max_prompt_tokens', maxPromptTokens],
-    ['max_response_tokens', maxResponseTokens],
-  ] as const;
-  const [[key, larger], [otherKey, other]] =
-    maxPromptTokens > maxResponseTokens ? parts : ([parts[1], parts[0]] as const);
-  const lower = other < positions ? `it to ${positions - other}` : `both, to ${positions} together`;
+  const together = `to ${whole} together`;
+  const fix =
+    sum > limit
+      ? `Lower them ${together}, because ${text}.`
+      : `Raise it to ${sum}, or lower them ${together}.`;
   report(
-    key,
-    `got ${larger}, which needs sequences of ${whole} tokens with ${otherKey} ${other}, ${tooFew} Lower ${lower}, or use another model.`,
+    'max_model_len',
+    `got ${whole}, but max_prompt_tokens ${prompt} and max_response_tokens ${response} need ${sum}. ${fix}`,
   );
 }

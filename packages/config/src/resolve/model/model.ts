@@ -180,17 +180,15 @@ function deriveTemplate(context: StageContext): string | undefined {
 function deriveRolloutModel(context: StageContext, model: ModelConfig): RolloutModelConfig {
   const input = context.input.explorer.rollout_model;
   const section: KeyPath = ['explorer', 'rollout_model'];
-  if (input.max_model_len !== null && input.max_model_len > model.maxModelLen) {
-    context.report(
-      [...section, 'max_model_len'],
-      `got ${input.max_model_len}, but texts longer than model.max_model_len, ${model.maxModelLen}, cannot be trained on. Lower it.`,
-      [['model', 'max_model_len']],
-    );
-  }
   const keys = ['max_model_len', 'max_prompt_tokens', 'max_response_tokens', 'min_response_tokens'];
   const setsLength = keys.some((key) => context.isSet(...section, key));
   const { maxModelLen, maxPromptTokens, maxResponseTokens, minResponseTokens } = setsLength
-    ? deriveLengths(context, { section, given: ownLengths(input, model), shape: undefined })
+    ? deriveLengths(context, {
+        section,
+        given: ownLengths(input, model),
+        shape: undefined,
+        trained: model.maxModelLen,
+      })
     : model;
   checkToolChoice(context, section, input);
   const own = resolveSection(context.sections.explorer.unwrap().shape.rollout_model, input);

@@ -14,7 +14,7 @@ export interface Measured {
   readonly counted?: readonly string[];
   /** Metrics whose sum is the denominator, if the value is a share. @default no denominator */
   readonly outOf?: readonly string[];
-  /** Description of the value, if it counts steps. @default a value of the metric, or a share */
+  /** Description of the value, if it is neither a value or mean of the metric, nor a share of sums. */
   readonly statistic?: string;
 }
 

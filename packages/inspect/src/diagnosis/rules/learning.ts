@@ -121,7 +121,7 @@ const gradientExplodes: Rule = {
       if (!seen || seen.value < leastSpike || seen.value < spikeFactor * usual) continue;
       return {
         text: `${metric} reached ${short(seen.value)} in ${stepsOf(seen)}; its median is ${short(usual)}.`,
-        numbers: [seen],
+        numbers: [{ ...seen, statistic: 'largest' }],
       };
     }
     return undefined;

@@ -40,7 +40,7 @@ function nowOf({ role, metric, points, now }: RewardCourse): Measured {
   return { role, metric, from: shown[0]?.step ?? 0, to: shown.at(-1)?.step ?? 0, value: now };
 }
 
-const wholeRun = ({ points, ...course }: RewardCourse, value: number): Measured => ({
+const over = ({ points, ...course }: RewardCourse, value: number): Measured => ({
   role: course.role,
   metric: course.metric,
   from: points[0]?.step ?? 0,
@@ -57,7 +57,7 @@ function alwaysSame(run: RunRecord, isMeant: (reward: number) => boolean): Evide
   if (!course || course.lowest !== course.highest || !isMeant(course.highest)) return undefined;
   const seen = nowOf(course);
   return {
-    text: `Every attempt of ${stepsOf(wholeRun(course, course.now))} got ${short(course.highest)}.`,
+    text: `Every attempt of ${stepsOf(over(course, course.now))} got ${short(course.highest)}.`,
     numbers: [seen],
     rollouts: { sort: 'responseTokens', descending: true },
   };
@@ -279,7 +279,7 @@ export const rewardCollapse: Rule = {
     const when = half ? `, with half of the fall by step ${half.step}` : '';
     return {
       text: `The mean reward was ${short(best.value)} at step ${best.step} and is ${short(now)} now${when}.`,
-      numbers: [wholeRun(course, now)],
+      numbers: [over({ ...course, points: points.slice(-3) }, now)],
       rollouts: { sort: 'id', descending: true },
     };
   },
@@ -336,7 +336,7 @@ function fallOf(run: RunRecord, metric: string, course: RewardCourse): Evidence 
   if (bound('high', last.step, last.value) >= bound('low', best.step, best.value)) return undefined;
   const then = course.points.findLast(({ step }) => step <= best.step) ?? course.points[0];
   if (then === undefined || course.now <= then.value) return undefined;
-  const seen = { role: 'explorer', metric, from: best.step, to: last.step } as const;
+  const seen = { role: 'explorer', metric, from: last.step, to: last.step } as const;
   return {
     text: `${metric} was ${short(best.value)} at step ${best.step} and is ${short(last.value)}, while the training reward went from ${short(then.value)} to ${short(course.now)}.`,
     numbers: [{ ...seen, value: last.value }, nowOf(course)],

@@ -16,7 +16,12 @@ const measured = z.object({
     .array(z.string())
     .optional()
     .describe('Metrics whose sum is the denominator, if the value is a share.'),
-  statistic: z.string().optional().describe('Description of the value, if it counts steps.'),
+  statistic: z
+    .string()
+    .optional()
+    .describe(
+      'Description of the value, if it is neither a value or mean of the metric, nor a share of sums.',
+    ),
 });
 
 export const finding = z.object({

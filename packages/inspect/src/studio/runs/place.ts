@@ -2,8 +2,9 @@
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { checkpointName, checkpointSteps } from '@trinity-rft/core/engine';
-import { evaluationsName, failureFile } from '@trinity-rft/launcher/files';
+import { failureFile } from '@trinity-rft/launcher/files';
 import { databasesIn, isThere } from '../../verify/folder.js';
+import { isEvaluations } from '../../verify/stages.js';
 
 /** Locations of the files of a run, or of one stage of it. */
 export interface RunPlace {
@@ -80,7 +81,7 @@ async function isServer(folder: string): Promise<boolean> {
  */
 async function databaseOf(root: string, folder: string): Promise<string | undefined> {
   const answers = path.join(folder, 'experiences.db');
-  const isOfRun = path.basename(folder) === evaluationsName || folder === root;
+  const isOfRun = folder === root || (await isEvaluations(folder));
   if (isOfRun && (await isThere(answers))) return answers;
   return (await databasesIn(folder))[0];
 }
@@ -94,7 +95,7 @@ export async function tokenizerFolder({
   modelFolder,
 }: RunPlace): Promise<string | undefined> {
   if (modelFolder !== undefined) return modelFolder;
-  if (path.basename(folder) === evaluationsName) return newestTokenizer(path.dirname(folder));
+  if (await isEvaluations(folder)) return newestTokenizer(path.dirname(folder));
   return newestTokenizer(folder);
 }
 

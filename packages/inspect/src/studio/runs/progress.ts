@@ -50,9 +50,7 @@ export async function progressOf(
   const trainStep = lastStep(metrics, 'trainer', step);
   const total = await totalOf(settings, passesOf(metrics, epochs));
   const isTraining = total.of === 'trainer';
-  // A run that explores and trains has done nothing before its first train step.
-  const isUntrained = settings['mode'] === 'both' && trainStep === undefined;
-  const done = isTraining || isUntrained ? trainStep : exploreStep;
+  const done = isTraining ? trainStep : exploreStep;
   return {
     exploreStep,
     trainStep,

@@ -1,10 +1,10 @@
 /** Opens a run for reading. */
 import { withReader } from '@trinity-rft/buffer';
-import { evaluationsName } from '@trinity-rft/launcher/files';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { createMetricFile, type MetricFile } from '../metrics/metric-file.js';
 import type { RunSummary } from '../interface/types.js';
+import { isEvaluations } from '../../verify/stages.js';
 import { whenChanged } from '../shared/when-changed.js';
 import { within } from '../shared/within.js';
 import { openRollouts, type Rollouts } from '../rollouts/rollouts.js';
@@ -43,11 +43,14 @@ export function createRun(place: RunPlace): Run {
   const recorded = whenChanged(storeFiles, () => countRecorded(place.database));
   const readTotal = totalReader(() => jobFolder(place.folder));
   // Evaluations have the settings of the run, but do not take its steps.
-  const isEvaluations = path.basename(place.folder) === evaluationsName;
-  const totalOf: TotalReader = isEvaluations ? async () => ({ of: 'explorer' }) : readTotal;
+  const totalOf: TotalReader = async (...run) =>
+    (await isEvaluations(place.folder)) ? { of: 'explorer' } : readTotal(...run);
+  let isBoth = false;
   const read = whenChanged([place.metricsFile, ...settingsFiles(place.folder)], async () => {
     await metrics.catchUp();
-    return progressOf(metrics, await settingsOf(place.folder), totalOf);
+    const settings = await settingsOf(place.folder);
+    isBoth = settings['mode'] === 'both';
+    return progressOf(metrics, settings, totalOf);
   });
   const look = async (): Promise<void> => {
     progress = await read();
@@ -75,6 +78,9 @@ export function createRun(place: RunPlace): Run {
       await within(summaryMs, looking).catch(() => false);
       const files = [place.metricsFile, ...storeFiles];
       const { state, pid, failure, changedAt } = await stateOf(place.folder, files);
+      const { steps, trainStep } = progress;
+      // A run that ended before its first train step has done nothing, although it explored.
+      const isUntrained = isBoth && state !== 'running' && trainStep === undefined;
       return {
         id: place.id,
         folder: place.folder,
@@ -83,6 +89,7 @@ export function createRun(place: RunPlace): Run {
         failure,
         changedAt,
         ...progress,
+        steps: steps && isUntrained ? { ...steps, done: 0 } : steps,
         rollouts: await recorded().catch(() => undefined),
         hasMetrics: metrics.roles.size > 0,
         notes: await readNotes(place.folder),
