@@ -1,4 +1,5 @@
 /** Recognises secrets by the name of a field or by patterns in a text, and redacts them. */
+import { ConfigError, describeError, TaskError } from './errors.js';
 
 /** Text that replaces a secret in output. */
 export const redacted = '[redacted]';
@@ -213,3 +214,14 @@ export function redactText(text: string): string {
   const plain = known.reduce((rest, secret) => rest.replaceAll(secret, redacted), text);
   return redactShapes(plain).replaceAll(encodedText, redactEncoded);
 }
+
+/**
+ * Returns the message of an error without secrets. Includes the causes, unless the error is one that
+ * the user must fix: its message then says how.
+ */
+export const failureText = (error: unknown): string =>
+  redactText(
+    error instanceof ConfigError || error instanceof TaskError
+      ? error.message
+      : describeError(error),
+  );

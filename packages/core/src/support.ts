@@ -30,6 +30,7 @@ export { retryAfterMs } from './retry-after.js';
 export { returnedBy, type Returned } from './returned.js';
 export { firstPerLogger, longestTimer } from './runtime.js';
 export {
+  failureText,
   isSecretName,
   knowSecret,
   knowSecretHeaders,

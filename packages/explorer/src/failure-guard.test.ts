@@ -1,3 +1,4 @@
+import { CancelledError, ModelError, RewardError } from '@trinity-rft/core';
 import type { ExperienceStore, JsonState } from '@trinity-rft/core/store';
 import { testTask } from '@trinity-rft/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -69,6 +70,16 @@ describe('createFailureGuard', () => {
     await guard.stepDone(outcome(failed('a'), failed('b')), at(1));
     await expect(guard.end()).rejects.toThrow('All 2 runs of the last explore step failed.');
     expect(states).toEqual([at(0)]);
+  });
+
+  it.each([
+    [new ModelError('The prompt is too long.', { status: 400 }), true],
+    [new RewardError('The judge failed.', { cause: new ModelError('no', { status: 401 }) }), true],
+    [new RewardError('The judge failed.', { cause: new ModelError('no', { status: 503 }) }), false],
+    [new CancelledError('The run took too long.', { reason: 'timeout' }), false],
+  ])('reports whether the first failure will repeat: %s', async (error, willRepeat) => {
+    await guard.stepDone(outcome({ ...failed(''), error } as RunOutcome), at(1));
+    await expect(guard.end()).rejects.toMatchObject({ details: { willRepeat } });
   });
 
   it('accepts a stage without steps', async () => {

@@ -1,6 +1,8 @@
 import { WorkflowError } from '@trinity-rft/core';
+import { causesOf } from '@trinity-rft/core/support';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import type { ExplorerState } from './explorer-options.js';
+import { isWorthRetrying } from './runs/classify-failure.js';
 import { isOk, type TaskOutcome } from './runs/outcome.js';
 
 /**
@@ -26,6 +28,10 @@ export interface FailureGuard {
   end(): Promise<void>;
 }
 
+/** Returns true if a failure, or a cause of it, would be the same in another attempt. */
+const willRepeat = (error: Error | undefined): boolean =>
+  causesOf(error).some((each) => !isWorthRetrying(each));
+
 export function createFailureGuard(store: ExperienceStore): FailureGuard {
   const none = { steps: 0, runs: 0, firstError: undefined as Error | undefined };
   let failed = none;
@@ -37,7 +43,11 @@ export function createFailureGuard(store: ExperienceStore): FailureGuard {
     // `describeError` appends the first failure, so the message ends with the words that name it.
     throw new WorkflowError(
       `All ${runs} runs of the last ${steps === 1 ? 'explore step' : `${steps} explore steps`} failed. Start the run again, which continues after explore step ${lastGood?.step ?? 0}, when the cause of the first failure is fixed.`,
-      { code: 'ALL_RUNS_FAILED', details: { steps, runs }, cause: firstError },
+      {
+        code: 'ALL_RUNS_FAILED',
+        details: { steps, runs, willRepeat: willRepeat(firstError) },
+        cause: firstError,
+      },
     );
   };
 

@@ -16,7 +16,7 @@ import { addGraderRoutes } from './routes/grader-routes.js';
 import { addJobRoutes } from './routes/job-routes.js';
 import { addModelRoutes, type Brought } from './routes/model-routes.js';
 import { project } from './run/configuration.js';
-import { nameOfCheckpoint, trainedName } from './run/prepare.js';
+import { checkpointPrefix, nameOfCheckpoint, trainedName } from './run/prepare.js';
 import { checkpointFolder, type StartCommand } from './run/job-run.js';
 import { createQueue } from './run/queue.js';
 import { checkWebhook, notifyProduct, type WebhookSettings } from './run/webhook.js';
@@ -115,7 +115,10 @@ async function openLocked(
   const closing = new AbortController();
 
   const serve = (job: JobRecord, steps: readonly number[]): void => {
-    for (const [name, place] of trainedModels(job, steps, runs))
+    const trained = new Map(trainedModels(job, steps, runs));
+    for (const name of server.models.names)
+      if (name.startsWith(checkpointPrefix(job)) && !trained.has(name)) server.models.remove(name);
+    for (const [name, place] of trained)
       if (!server.models.names.includes(name)) server.models.add(name, place);
   };
   /** Messages that are being sent. */

@@ -1,5 +1,5 @@
 /** The API as OpenAI's client uses it, with scripted runs; apps/runner tests real runs. */
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -9,9 +9,10 @@ import {
   createTokenizer,
   writeTokenizerFiles,
 } from '@trinity-rft/chat';
+import { describeError } from '@trinity-rft/core';
 import { writeManifest } from '@trinity-rft/core/engine';
 import { createModelFolder } from '@trinity-rft/engine-onnx';
-import { readConfiguration } from '@trinity-rft/launcher';
+import { checkFiles, readConfiguration } from '@trinity-rft/launcher';
 import { lockRun } from '@trinity-rft/launcher/files';
 import OpenAI, { toFile } from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -269,10 +270,29 @@ describe('jobs', () => {
     expect(error?.message).toContain('Line 3: messages: ');
   });
 
-  it('name the lines in which a grader misses something', async () => {
+  it('train although a grader misses something in some lines, which an event names', async () => {
     const { client, upload, statusOf } = await serve();
+    const training_file = await upload([task, { messages: task.messages }, task]);
+    const { id } = await client.fineTuning.jobs.create({
+      ...{ model: 'base', training_file, validation_file: await upload([task]) },
+      method: { type: 'reinforcement', reinforcement: { grader: exact } },
+    });
+    await expect.poll(() => statusOf(id)).toBe('running');
+    expect(await all(client.fineTuning.jobs.listEvents(id))).toContainEqual(
+      expect.objectContaining({
+        level: 'warn',
+        message: expect.stringMatching(
+          /^1 of 3 rows of file-\w+ cannot be graded; .* Line 2: .*item\.truth/,
+        ),
+      }),
+    );
+  });
+
+  it('name the lines if a grader misses something in all of them', async () => {
+    const { client, upload, statusOf } = await serve();
+    const bare = { messages: task.messages };
     const [training_file, validation_file] = await Promise.all(
-      [[task], [task, { messages: task.messages }]].map((rows) => upload(rows)),
+      [[task], [bare, bare]].map((rows) => upload(rows)),
     );
     const job = await client.fineTuning.jobs.create({
       ...{ model: 'base', training_file: training_file!, validation_file },
@@ -281,7 +301,7 @@ describe('jobs', () => {
     await expect.poll(() => statusOf(job.id)).toBe('failed');
     const { error } = await client.fineTuning.jobs.retrieve(job.id);
     expect(error).toMatchObject({ code: 'invalid_validation_file', param: 'validation_file' });
-    expect(error?.message).toMatch(/ Line 2: .*item\.truth.*[^.]\.$/);
+    expect(error?.message).toMatch(/ Line 1: .* Line 2: .*item\.truth.*[^.]\.$/);
   });
 
   it('wait for a process that has taken their run between the look and the start', async () => {
@@ -314,6 +334,26 @@ describe('jobs', () => {
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(await statusOf(id)).toBe('cancelled');
     expect(events).toEqual([`${id}: running, 3 steps of base`, `${id}: cancelled`]);
+  });
+
+  it('serve no checkpoint that the training run has removed', async () => {
+    const { client, commands, upload } = await serve();
+    const training_file = await upload([answer]);
+    const { id } = await client.fineTuning.jobs.create({ model: 'base', training_file });
+    await expect.poll(() => commands.length).toBe(2);
+    const run = path.join(directory, 'runs/fine-tuning', id);
+    const served = async () =>
+      (await all(client.models.list())).flatMap(({ id: name }) => name.split(':ckpt-').slice(1));
+    const trained = { role: 'trainer', metrics: { 'actor/final_loss': 2 }, timing: {} };
+    await mkdir(path.join(run, 'monitor'), { recursive: true });
+    for (const step of [1, 2]) {
+      await cp(practice, path.join(run, `global_step_${step}`), { recursive: true });
+      const line = `${JSON.stringify({ ...trained, step })}\n`;
+      await appendFile(path.join(run, 'monitor', 'metrics.jsonl'), line);
+    }
+    await expect.poll(served, { timeout: 5000 }).toEqual(['step-1', 'step-2']);
+    await rm(path.join(run, 'global_step_1'), { recursive: true });
+    await expect.poll(served, { timeout: 5000 }).toEqual(['step-2']);
   });
 
   it('serve their checkpoints, whatever they do later', async () => {
@@ -397,6 +437,54 @@ describe('jobs', () => {
     expect(error?.code).toBe(code);
     expect(error?.message).toMatch(message);
   });
+});
+
+it('names the lines of rows that the check or the training refuses', async () => {
+  const model = path.join(directory, 'strict');
+  await cp(practice, model, { recursive: true });
+  const template = path.join(model, 'chat_template.jinja');
+  const refusal = "{%- if 'BAD' in messages[0].content %}{{ raise_exception('no') }}{% endif %}";
+  await writeFile(template, refusal + (await readFile(template, 'utf8')));
+  let output = '';
+  const check = async (configPath = ''): Promise<CommandEnd> => {
+    const { loaded, ...extensions } = await readConfiguration({ configPath });
+    const { signal } = new AbortController();
+    output = await checkFiles(loaded, extensions, { measure: true, signal }).then(
+      () => '',
+      describeError,
+    );
+    return output === '' ? done : { outcome: 'failed', output };
+  };
+  let isChecked = true;
+  const { client, upload, statusOf } = await serve({
+    directory: path.join(directory, 'server (1)'),
+    models: await baseModels({ base: model }, '.', 'test'),
+    start: ([command, ...args]) => ({
+      ended:
+        command === 'config' && isChecked
+          ? check(args.at(-1))
+          : Promise.resolve(command === 'run' ? { outcome: 'failed', output } : done),
+      stop: () => undefined,
+      kill: () => undefined,
+    }),
+  });
+  const rowOf = (text: string) => ({
+    messages: [{ role: 'user', content: text.padEnd(60, '1') }, answer.messages[1]],
+  });
+  const training_file = await upload([rowOf('1'), rowOf('BAD'), rowOf('1'.repeat(600))]);
+  const checked = await client.fineTuning.jobs.create({ model: 'base', training_file });
+  await expect.poll(() => statusOf(checked.id)).toBe('failed');
+  isChecked = false;
+  const trained = await client.fineTuning.jobs.create({ model: 'base', training_file });
+  await expect.poll(() => statusOf(trained.id)).toBe('failed');
+  for (const { id } of [checked, trained]) {
+    const { error } = await client.fineTuning.jobs.retrieve(id);
+    expect(error?.code).toBe('invalid_training_file');
+    expect(error?.message).toMatch(
+      /file-\w+\. Line 2: cannot be used for training: .*no.* Line 3: it has \d+ tokens/,
+    );
+    expect(error?.message).not.toMatch(/Row|rows\.jsonl|\//);
+  }
 });
 
 describe('requests that are refused', () => {

@@ -1,8 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { CancelledError, EngineError } from '@trinity-rft/core';
+import { CancelledError, ConfigError, EngineError, WorkflowError } from '@trinity-rft/core';
 import { afterAll, describe, expect, it } from 'vitest';
+import { endErrorOf } from '../src/run/end.js';
 import { firstCause, isInterrupt, writeFailure } from '../src/run/failure.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-failure-'));
@@ -10,6 +11,24 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const resource = (what: string): AsyncDisposable => ({
   [Symbol.asyncDispose]: () => Promise.reject(new Error(`${what} cannot be closed`)),
+});
+
+describe('endErrorOf', () => {
+  it('has the message that the command prints, and the causes apart', () => {
+    const cause = new Error("ENOTDIR: mkdir '/x'");
+    expect(endErrorOf(new ConfigError('/x cannot be written.', { code: 'FOLDER', cause }))).toEqual(
+      {
+        code: 'FOLDER',
+        message: '/x cannot be written.',
+        cause: cause.message,
+      },
+    );
+  });
+
+  it.each([true, false])('says whether all rollouts would fail again: %s', (willRepeat) => {
+    const error = new WorkflowError('All runs failed.', { details: { willRepeat } });
+    expect(endErrorOf(error).willRepeat ?? false).toBe(willRepeat);
+  });
 });
 
 describe('firstCause', () => {

@@ -1,6 +1,6 @@
 /** Exit codes of the process. */
-import { ConfigError, describeError, EnvironmentError, TaskError } from '@trinity-rft/core';
-import { redactText } from '@trinity-rft/core/support';
+import { ConfigError, EnvironmentError, TaskError } from '@trinity-rft/core';
+import { failureText } from '@trinity-rft/core/support';
 
 export const exitCodes = {
   done: 0,
@@ -19,14 +19,12 @@ export interface Failure {
   readonly message: string;
 }
 
-/**
- * Returns the exit code and the message for an error. The message includes the causes, unless the
- * user must fix the error.
- */
+/** Returns the exit code and the message for an error. */
 export function toFailure(error: unknown): Failure {
+  const message = failureText(error);
   if (error instanceof ConfigError || error instanceof TaskError)
-    return { exitCode: exitCodes.userError, message: redactText(error.message) };
+    return { exitCode: exitCodes.userError, message };
   const isDown = error instanceof EnvironmentError && error.code === 'ENVIRONMENT_DOWN';
   const exitCode = isDown ? exitCodes.environmentDown : exitCodes.failed;
-  return { exitCode, message: redactText(describeError(error)) };
+  return { exitCode, message };
 }

@@ -54,6 +54,9 @@ it('is not restarted when this would not help', async () => {
     mayHelp: () => Promise.resolve(restarts.length === 0),
     onRestart: (message) => void restarts.push(message),
   });
-  expect(end).toEqual({ name: 'training', exitCode: 1, output: 'no' });
+  expect(end).toEqual({
+    ...{ name: 'training', exitCode: 1, output: 'no' },
+    reason: 'ended with exit code 1',
+  });
   expect(restarts).toEqual(['training ended with exit code 1; it starts again in 1 s.']);
 });

@@ -44,6 +44,8 @@ export interface ChildEnd {
   readonly exitCode: number;
   /** Last lines of output since the last restart; empty if the output was shown. */
   readonly output: string;
+  /** How the process ended, such as `was ended by SIGKILL`. */
+  readonly reason: string;
 }
 
 /**
@@ -65,16 +67,16 @@ export function startChild(options: ChildOptions): Child {
       const { code, reason } = await runOnce(options, lines, (child) => {
         current = child;
       });
+      const end = { name: options.name, exitCode: code, output: lines.text(), reason };
       if (Date.now() - start > healthyMs) restarts = 0;
       const isOver =
         isFinal(code) || (options.mayBeInterrupted === true && code === exitCodes.interrupted);
       const isHopeless = async (): Promise<boolean> => (await options.mayHelp?.()) === false;
-      if (stopping || isOver || restarts >= maxRestarts || (await isHopeless()))
-        return { name: options.name, exitCode: code, output: lines.text() };
+      if (stopping || isOver || restarts >= maxRestarts || (await isHopeless())) return end;
       const pauseMs = firstPauseMs * 2 ** restarts;
       options.onRestart(`${options.name} ${reason}; it starts again in ${pauseMs / 1000} s.`);
       await systemClock.sleep(pauseMs, pause.signal).catch(() => undefined);
-      if (stopping) return { name: options.name, exitCode: code, output: lines.text() };
+      if (stopping) return end;
     }
   };
   return {

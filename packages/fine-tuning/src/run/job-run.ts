@@ -9,7 +9,7 @@ import { lockHolder, readEnd, type RunEnd } from '@trinity-rft/launcher/files';
 import { readMetrics } from '@trinity-rft/monitor';
 import type { JobError, JobRecord } from '../store/jobs.js';
 import { project } from './configuration.js';
-import { configurationOf, trainedName, type PrepareContext } from './prepare.js';
+import { configurationOf, errorOfRows, trainedName, type PrepareContext } from './prepare.js';
 import { repeat } from './repeat.js';
 import { validLoss } from './valid-loss.js';
 import { resultsCsv, stepsIn, type StepNumbers } from './results.js';
@@ -30,6 +30,8 @@ export interface CommandEnd {
   readonly outcome: 'done' | 'interrupted' | 'failed';
   /** Last lines of the command's output. */
   readonly output: string;
+  /** How the process ended, such as `was ended by SIGKILL`. @default no reason */
+  readonly reason?: string;
 }
 
 /** How a command deals with a crash of its process. */
@@ -54,8 +56,8 @@ export interface JobOptions extends PrepareContext {
   /** Called when the training run of a job starts or resumes. */
   readonly onStart: (job: JobRecord) => void;
   /**
-   * Makes the checkpoints of a job at these train steps available to clients, and the model of a job
-   * that has succeeded.
+   * Makes the checkpoints of a job at these train steps available to clients, and no others, and the
+   * model of a job that has succeeded.
    */
   readonly serve: (job: JobRecord, steps: readonly number[]) => void;
   /** Called when a job has succeeded, failed or been cancelled. */
@@ -101,25 +103,24 @@ export function runJob(id: string, options: JobOptions): RunningJob {
         return end !== undefined && end.at >= started ? end.error : undefined;
       };
       command = options.start(['run', configurationOf(jobs, id)], {
-        mayHelp: async () => (await lastError())?.code !== allFailed,
+        mayHelp: async () => (await lastError())?.willRepeat !== true,
         onRestart: (message) => {
           started = Date.now();
           void jobs.say(id, { level: 'warn', message });
         },
       });
       const follower = followSteps(id, folder, options);
-      const { outcome, output } = await command.ended;
+      const { outcome, output, reason } = await command.ended;
       clearTimeout(killer);
       const steps = await follower.close();
       if (signal.aborted) return undefined;
       if (outcome === 'done') return succeed(id, folder, steps, options, signal);
       // Another process locked the training run between the check and the start.
       if (outcome === 'failed' && (await lockHolder(folder)) !== undefined) continue;
-      const message =
-        outcome === 'interrupted'
-          ? 'The process of the run was interrupted.'
-          : describeFailure(await lastError(), output);
-      return { code: 'training_failed', message, param: null };
+      if (outcome === 'interrupted')
+        return trainingFailed('The process of the run was interrupted.');
+      const message = describeFailure(await lastError(), output, reason);
+      return (await errorOfRows(jobs.get(id), message, options)) ?? trainingFailed(message);
     }
   };
   const ended = work().catch(serverError);
@@ -151,8 +152,9 @@ interface Follower {
 }
 
 /**
- * Adds an event for each new train step and checkpoint, serves the checkpoint, and adds another event if the evaluation of a
- * step ends later. Skips those for which an earlier server process has added an event.
+ * Adds an event for each new train step and checkpoint, and another one if the evaluation of a step
+ * ends later. Skips those for which an earlier server process has added an event. Serves the
+ * checkpoints that the training run keeps.
  */
 function followSteps(id: string, folder: string, { jobs, serve }: JobOptions): Follower {
   const file = path.join(folder, 'monitor', 'metrics.jsonl');
@@ -163,6 +165,7 @@ function followSteps(id: string, folder: string, { jobs, serve }: JobOptions): F
   const saidEvaluations = new Set(saidData.filter(isEvaluated).map(({ step }) => step));
   let lastStep = Math.max(0, ...saidData.map(({ step }) => Number(step ?? 0)));
   const saidCheckpoints = new Set(saidData.map(({ checkpoint }) => checkpoint));
+  let served = '';
   const look = async (): Promise<readonly StepNumbers[]> => {
     const steps = stepsIn(await readMetrics(file, []), method.type);
     for (const { step, data } of steps) {
@@ -180,10 +183,12 @@ function followSteps(id: string, folder: string, { jobs, serve }: JobOptions): F
         data: { step, total_steps: total, ...data },
       });
     }
-    for (const step of await checkpointSteps(folder)) {
+    const saved = await checkpointSteps(folder);
+    if (saved.join() !== served) serve(jobs.get(id), saved);
+    served = saved.join();
+    for (const step of saved) {
       if (saidCheckpoints.has(step) || step > lastStep) continue;
       saidCheckpoints.add(step);
-      serve(jobs.get(id), [step]);
       const message = `Checkpoint created at step ${step}`;
       await jobs.say(id, { message, data: { checkpoint: step } });
     }
@@ -211,8 +216,7 @@ async function succeed(
   const { jobs, files, runs, now, onEnd } = options;
   const saved = await checkpointSteps(folder);
   const step = saved.at(-1);
-  if (step === undefined)
-    return { code: 'training_failed', message: 'The run saved no checkpoint.', param: null };
+  if (step === undefined) return trainingFailed('The run saved no checkpoint.');
   const validated = await withValidLoss(id, steps, saved, options, signal);
   const csv = Buffer.from(resultsCsv(validated, jobs.get(id).method.type));
   const about = { filename: 'step_metrics.csv', purpose: 'fine-tune-results' } as const;
@@ -295,17 +299,25 @@ export const serverError = (error: unknown): JobError => ({
   param: null,
 });
 
-/** Code of the error of a run whose rollouts all fail. A restart would repeat their failures. */
+const trainingFailed = (message: string): JobError => ({
+  code: 'training_failed',
+  message,
+  param: null,
+});
+
+/** Code of the error of a run whose rollouts all fail. */
 const allFailed = 'ALL_RUNS_FAILED';
 
-function describeFailure(error: RunEnd['error'], output: string): string {
+function describeFailure(error: RunEnd['error'], output: string, reason?: string): string {
   // The message of this error says how a user resumes the run, which a client cannot do.
   if (error?.code === allFailed && error.cause !== undefined)
     return `All rollouts failed, the first one as follows. ${error.cause}`;
-  return error?.message ?? readable(output);
+  return error?.message ?? readable(output, reason);
 }
 
-/** Returns the output of a command without the warnings of the log. */
-export const readable = (output: string): string =>
-  output.replaceAll(/^warning: .*\n?(?: {4}.*\n?)*/gm, '').trim() ||
-  'The process ended without a message.';
+/**
+ * Returns the output of a command without the warnings of the log.
+ * @param reason how the process ended, returned if nothing is left
+ */
+export const readable = (output: string, reason = 'ended without a message'): string =>
+  output.replaceAll(/^warning: .*\n?(?: {4}.*\n?)*/gm, '').trim() || `The process ${reason}.`;

@@ -1,13 +1,14 @@
 /** Checks the files of a job, and writes the configuration of its training run. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { checkGraderRow, modelsOfGrader } from '@trinity-rft/workflow/reward';
+import { describeError } from '@trinity-rft/core';
+import { checkGraderRow, type GraderSpec, modelsOfGrader } from '@trinity-rft/workflow/reward';
 import type { BaseModels, ModelSettings } from '../store/base-models.js';
 import type { FileStore } from '../store/files.js';
 import type { JobError, JobRecord, JobStore } from '../store/jobs.js';
 import type { Hyperparameters, JobMethod } from '../wire/job-request.js';
 import { configurationText, stepsOf } from './configuration.js';
-import { checkRows, writePairs, type Row } from './rows.js';
+import { checkRows, writePairs } from './rows.js';
 import { baseRate, resolveHyperparameters } from './settings.js';
 
 export interface PrepareContext {
@@ -39,14 +40,13 @@ export async function prepareJob(job: JobRecord, context: PrepareContext): Promi
   const graders = grader === undefined ? [] : modelsOfGrader(grader);
   const gone = graders.find((name) => !models[name]);
   if (gone !== undefined) return { error: modelGone(gone, 'method.reinforcement.grader') };
-  const gradable = (row: Row): void => grader && checkGraderRow(grader, row);
   const training = files.pathOf(job.training_file);
-  const checked = await checkRows(training, type, gradable);
-  if (checked.faults.length > 0) return faulty('training_file', job.training_file, checked.faults);
+  const checked = await checkFile('training_file', job.training_file, grader, job, context);
+  if (checked.error) return checked;
   const validation = job.validation_file === null ? undefined : files.pathOf(job.validation_file);
-  if (validation !== undefined) {
-    const { faults } = await checkRows(validation, type, gradable);
-    if (faults.length > 0) return faulty('validation_file', job.validation_file!, faults);
+  if (job.validation_file !== null) {
+    const { error } = await checkFile('validation_file', job.validation_file, grader, job, context);
+    if (error) return { error };
   }
   const numbers = resolveHyperparameters(hyperparametersOf(job.method), type, checked.count);
   const rows = { path: training, count: checked.count };
@@ -70,24 +70,73 @@ export async function prepareJob(job: JobRecord, context: PrepareContext): Promi
   return { changes: { method: withNumbers(job.method, numbers), steps: stepsOf(plan) } };
 }
 
+/** Maximum number of lines without a value for the grader that are listed. */
+const mostUngradable = 5;
+
 /**
- * Converts the output of a failed `trinity config check` to the error of the job. Names the lines of
- * rows that are too long for the model, which the check numbers from 0.
+ * Checks the rows of a file, and counts them. Rows without a value that the grader reads are an
+ * error only if there are no others; otherwise, their lines are listed in an event, because only
+ * their rollouts fail.
  */
+async function checkFile(
+  param: 'training_file' | 'validation_file',
+  file: string,
+  grader: GraderSpec | undefined,
+  { id, method }: JobRecord,
+  { jobs, files }: PrepareContext,
+): Promise<{ readonly count: number; readonly error?: undefined } | { readonly error: JobError }> {
+  const ungradable: string[] = [];
+  const { count, faults } = await checkRows(files.pathOf(file), method.type, (row, line) => {
+    try {
+      if (grader) checkGraderRow(grader, row);
+    } catch (error) {
+      ungradable.push(`Line ${line}: ${describeError(error)}`);
+    }
+  });
+  if (faults.length > 0) return faulty(param, file, faults);
+  const listed = ungradable.slice(0, mostUngradable);
+  if (ungradable.length === count) return faulty(param, file, listed);
+  if (ungradable.length > 0) {
+    const message = `${ungradable.length} of ${count} rows of ${file} cannot be graded; the rollouts of these tasks fail. ${listed.join(' ')}`;
+    await jobs.say(id, { level: 'warn', message });
+  }
+  return { count };
+}
+
+/** Converts the output of a failed `trinity config check` to the error of the job. */
 export async function errorOfCheck(
+  job: JobRecord,
+  output: string,
+  context: PrepareContext,
+): Promise<JobError> {
+  return (await errorOfRows(job, output, context)) ?? invalidJob(output);
+}
+
+const invalidJob = (message: string): JobError => ({ code: 'invalid_job', message, param: null });
+
+/**
+ * Converts the messages about rows of the training file in the output of a command to the error of
+ * the job. The command numbers rows from 0; the error names lines. Returns undefined if there are no
+ * such messages.
+ */
+export async function errorOfRows(
   { training_file: file, method }: JobRecord,
   output: string,
   { files }: PrepareContext,
-): Promise<JobError> {
+): Promise<JobError | undefined> {
+  const found = [...output.matchAll(rowFault)];
+  if (found.every(({ groups }) => groups?.['row'] === undefined)) return undefined;
   const lines: number[] = [];
   await checkRows(files.pathOf(file), method.type, (_, line) => void lines.push(line));
-  const faults = [
-    ...output.matchAll(/^ *(?:Row (\d+) of "rows": (.*)|(\.{3} and \d+ more))$/gm),
-  ].map(([, row, problem, more]) => more ?? `Line ${lines[Number(row)]}: ${problem}`);
-  return faults.length > 0
-    ? faulty('training_file', file, faults).error
-    : { code: 'invalid_job', message: output, param: null };
+  const faults = found.map(
+    ({ groups: { row, problem, more } = {} }) => more ?? `Line ${lines[Number(row)]}: ${problem}`,
+  );
+  return faulty('training_file', file, faults).error;
 }
+
+/** Message of a command about one row, or about the number of rows that it does not list. */
+const rowFault =
+  /Row (?<row>\d+) of (?:"rows"|task set "training")(?: \(.*?\)(?=:| cannot))?:? (?<problem>.*)$|^ *(?<more>\.{3} and \d+ more)$/gm;
 
 /**
  * Returns the settings of the base model. If the job continues a trained model, `model_path` is its
@@ -117,12 +166,15 @@ export const trainedName = (job: JobRecord): string | undefined =>
 export const modelName = ({ id, model, suffix }: JobRecord): string =>
   `ft:${baseOf(model)}:local:${suffix}:${id.slice(-8)}`;
 
+/** Returns the name of a checkpoint without its train step. */
+export const checkpointPrefix = (job: JobRecord): string => `${modelName(job)}:ckpt-step-`;
+
 /**
  * Returns the name of a checkpoint. A checkpoint is served when it is saved, whatever the job does
  * later. Returns undefined if the trained model, and with it the checkpoint, was deleted.
  */
 export const nameOfCheckpoint = (job: JobRecord, step: number): string | undefined =>
-  job.deleted ? undefined : `${modelName(job)}:ckpt-step-${step}`;
+  job.deleted ? undefined : `${checkpointPrefix(job)}${step}`;
 
 /**
  * Returns the base model from the name of a trained model, or the name itself if it is that of a

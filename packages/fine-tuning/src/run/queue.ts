@@ -47,10 +47,11 @@ export function createQueue(options: JobOptions): Queue {
         level: 'warn',
         message: `The rows of ${validation} are checked; a loss on them is computed for supervised jobs only`,
       });
-    const { outcome, output } = await start(['config', 'check', configurationOf(jobs, id)]).ended;
+    const { outcome, output, reason } = await start(['config', 'check', configurationOf(jobs, id)])
+      .ended;
     if (isClosed || jobs.get(id).status !== 'validating_files') return;
     if (outcome !== 'done')
-      return fail(id, await errorOfCheck(jobs.get(id), readable(output), options));
+      return fail(id, await errorOfCheck(jobs.get(id), readable(output, reason), options));
     await jobs.change(id, { status: 'queued' });
     await jobs.say(id, { message: 'Files validated, moving job to queued state' });
     wake();

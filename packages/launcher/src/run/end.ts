@@ -5,7 +5,7 @@
 import { readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { describeError, TrinityError } from '@trinity-rft/core';
-import { redactText, replaceFile, tryJson } from '@trinity-rft/core/support';
+import { failureText, redactText, replaceFile, tryJson } from '@trinity-rft/core/support';
 
 const endFile = 'end.json';
 
@@ -24,17 +24,20 @@ export interface RunEnd {
 interface EndError {
   /** Code of a `TrinityError`. */
   readonly code?: string;
-  /** Messages of the error and its causes. */
+  /** Message of the error, as the command prints it; see `failureText`. */
   readonly message: string;
   /** Messages of the causes alone. */
   readonly cause?: string;
+  /** True if all rollouts failed, and would fail in the same way after a restart. */
+  readonly willRepeat?: boolean;
 }
 
 export function endErrorOf(error: unknown): EndError {
   const { cause } = error instanceof Error ? error : {};
   return {
     ...(TrinityError.is(error) && { code: error.code }),
-    message: redactText(describeError(error)),
+    ...(TrinityError.is(error) && error.details['willRepeat'] === true && { willRepeat: true }),
+    message: failureText(error),
     ...(cause !== undefined && { cause: redactText(describeError(cause)) }),
   };
 }

@@ -43,6 +43,9 @@ export const keptTokensOfServer = 4_000_000;
 /** Tokens that a call counts at least: a short one leaves messages and a stored response, too. */
 const minTokensOfCall = 500;
 
+/** Estimate for prompts whose token ids are not known. */
+const charactersPerToken = 4;
+
 export interface GenerateOptions {
   readonly sampler: Sampler;
   /**
@@ -68,7 +71,8 @@ export interface GenerateOptions {
   /**
    * Number of latest tokens whose turns and stored responses are never dropped. Every call counts
    * the tokens of its prompt, at least 500, and of its completions; failed calls and counts of
-   * prompt tokens are calls, too. Older calls are dropped in groups, so that at most
+   * prompt tokens are calls, too. A prompt that is rejected before it is tokenized counts as one
+   * token per four characters. Older calls are dropped in groups, so that at most
    * 2 × `keptTokens` and a call are stored. Set it for models that never end.
    * @default no limit
    */
@@ -201,15 +205,36 @@ export function createCalls(
     }
     latest += minTokensOfCall;
   };
-  const countTokens = ({ ids }: LedgerPrompt): void => {
-    latest += Math.max(0, ids.length - minTokensOfCall);
+  const countTokens = (tokens: number): void => {
+    latest += Math.max(0, tokens - minTokensOfCall);
+  };
+  // The result is a promise only if the prompt has long texts, so that other calls are numbered in
+  // the order of their requests.
+  const promptOf = (
+    request: PromptRequest,
+    conversation: Conversation,
+  ): LedgerPrompt | Promise<LedgerPrompt> => {
+    const made = (prompt: LedgerPrompt): LedgerPrompt => {
+      countTokens(prompt.ids.length);
+      return prompt;
+    };
+    // The ledger keeps the messages of a prompt that fails, too.
+    const failed = (error: unknown): never => {
+      countTokens(Math.ceil(JSON.stringify(conversation.messages).length / charactersPerToken));
+      throw error;
+    };
+    try {
+      const prompt = texts.attempt(() => promptFor(rollout, request, conversation));
+      return prompt instanceof Promise ? prompt.then(made, failed) : made(prompt);
+    } catch (error) {
+      return failed(error);
+    }
   };
   const countPrompt: CountPrompt = async (request) => {
     begin();
     const conversation = conversationOf(request);
-    const prompt = await texts.attempt(() => promptFor(rollout, request, conversation));
-    countTokens(prompt);
-    return prompt.ids.length;
+    const { ids } = await promptOf(request, conversation);
+    return ids.length;
   };
   const generate: Generate = async (request) => {
     const { signal } = request;
@@ -217,11 +242,8 @@ export function createCalls(
     begin();
     const conversation = conversationOf(request);
     const { tools } = conversation;
-    // The prompt is awaited only if it is a promise, so that calls without long texts are numbered
-    // in the order of their requests.
-    const made = texts.attempt(() => promptFor(rollout, request, conversation));
+    const made = promptOf(request, conversation);
     const prompt = made instanceof Promise ? await made : made;
-    countTokens(prompt);
     markDelivered(history, conversation, prompt);
     throwIfAborted(signal);
     const settings = settingsFor(rollout, request, tools, prompt.ids, calls);

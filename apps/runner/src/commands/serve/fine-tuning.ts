@@ -93,9 +93,10 @@ const starter =
       },
     });
     return {
-      ended: child.ended.then(({ exitCode, output }) => ({
+      ended: child.ended.then(({ exitCode, output, reason }) => ({
         outcome: outcomes[exitCode] ?? 'failed',
         output,
+        reason,
       })),
       stop: () => child.stop(),
       kill: () => child.kill(),

@@ -1,8 +1,9 @@
 import { NotFoundError } from 'openai';
 import { describe, expect, it } from 'vitest';
 import { scriptedSampler } from '@trinity-rft/testing';
-import { encode, modelOver, scripted } from '../../../test/helpers.js';
+import { encode, format, modelOver, scripted } from '../../../test/helpers.js';
 import { add, at, call, post } from '../../../test/responses.js';
+import type { RolloutModelOptions } from '../../recording-model.js';
 import type { Item } from './items.js';
 import { createResponseStore, type StoredResponse } from './response-store.js';
 
@@ -139,6 +140,26 @@ describe('stored responses', () => {
       expect([...kept, await isKept(id)]).toEqual([true, true, false]);
     }
     expect(model.keptTokens()).toBeLessThan(11_000);
+  });
+
+  const { tokenizer } = format;
+  // A vocabulary without an unknown token limits the length of a text with few tokens.
+  const { model: vocabulary, ...rest } = tokenizer.files.tokenizer;
+  const known = { ...rest, model: { ...(vocabulary as object), unk_token: null } };
+  const files = { ...tokenizer.files, tokenizer: known };
+  it.each<readonly [string, Partial<RolloutModelOptions>, string]>([
+    ['are too long', { format: { ...format, tokenizer: { ...tokenizer, files } } }, 'at most 1000'],
+    ['cannot be tokenized', { encodeLongText: () => Promise.reject(new Error('lost')) }, '500'],
+  ])('count by the length of their text where prompts %s', async (_what, options, message) => {
+    const script = [encode('a<|im_end|>')];
+    const model = modelOver(scriptedSampler({ script, maxModelLen: 1000 }), options);
+    const { responses } = model.openaiClient();
+    await responses.create(base);
+    const before = model.keptTokens();
+    const long = { ...base, input: 'x'.repeat(40_000) };
+    await expect(responses.create(long)).rejects.toThrow(message);
+    expect(model.keptTokens() - before).toBeGreaterThanOrEqual(10_000);
+    expect(model.keptTokens() - before).toBeLessThan(11_000);
   });
 
   it('are deleted without reading the items of the others', async () => {
