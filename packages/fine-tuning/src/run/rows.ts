@@ -96,8 +96,8 @@ export async function checkRows(
 }
 
 /**
- * Yields the lines of a file. Splits only at `
- * `, as training runs do, because JSON strings may contain Unicode's other line ends.
+ * Yields the lines of a file. Splits only at line feeds, as training runs do, because JSON strings
+ * may contain Unicode's other line ends.
  */
 async function* linesOf(file: string): AsyncGenerator<string> {
   let line: string[] = [];
