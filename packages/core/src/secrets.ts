@@ -216,8 +216,8 @@ export function redactText(text: string): string {
 }
 
 /**
- * Returns the message of an error without secrets. Includes the causes, unless the error is one that
- * the user must fix: its message then says how.
+ * Returns the message of an error without secrets. Includes the causes, unless the error is one
+ * that the user must fix: its message then says how.
  */
 export const failureText = (error: unknown): string =>
   redactText(

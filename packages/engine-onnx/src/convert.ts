@@ -56,8 +56,8 @@ export interface ConvertedModel {
  * The config, tokenizer and chat template are kept. During the conversion, all weights are in
  * memory as float32.
  * @throws CheckpointError when the model or the adapter cannot be read, the adapter was trained on
- * another model, or a weight is too large for the data type; ConfigError when `to` contains files; the
- * reason of `signal`
+ * another model, or a weight is too large for the data type; ConfigError when `to` contains files;
+ * the reason of `signal`
  */
 export async function convertModel(options: ConvertModelOptions): Promise<ConvertedModel> {
   const { from, to, adapter, dtype = 'float32', shardBytes = Infinity, signal } = options;

@@ -283,7 +283,8 @@ async function writeCompanions(
 }
 
 /**
- * Returns the content of generation_config.json, in which ids that it lacks are those of config.json.
+ * Returns the content of generation_config.json, in which ids that it lacks are those of
+ * config.json.
  * @param ends ids of the tokens that ended responses in training. Generation also ends at the
  * `eos_token_id` of config.json
  */

@@ -18,8 +18,8 @@ export interface PushOptions {
 }
 
 /**
- * Uploads the folder's files to a repository of the hub in one commit, replacing files with the same
- * names. Creates a private repository if it does not exist. Of `export.json`, uploads only the
+ * Uploads the folder's files to a repository of the hub in one commit, replacing files with the
+ * same names. Creates a private repository if it does not exist. Of `export.json`, uploads only the
  * fields that `loadModel` needs. Uses the hub at `HF_ENDPOINT` if this variable is set.
  * @param repository `OWNER/NAME`
  * @returns URL of the repository

@@ -44,8 +44,8 @@ export interface HttpServerOptions {
   readonly limits?: Partial<HttpLimits> | undefined;
   /**
    * True to accept only requests whose host name is a loopback name and that do not come from a
-   * page of another site, except for following its links. Protects a loopback server without a key from web pages, including those
-   * whose domain resolves to this machine.
+   * page of another site, except for following its links. Protects a loopback server without a key
+   * from web pages, including those whose domain resolves to this machine.
    * @default false: requests from any host and page are accepted
    */
   readonly loopbackOnly?: boolean;

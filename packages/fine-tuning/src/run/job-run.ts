@@ -56,8 +56,8 @@ export interface JobOptions extends PrepareContext {
   /** Called when the training run of a job starts or resumes. */
   readonly onStart: (job: JobRecord) => void;
   /**
-   * Makes the checkpoints of a job at these train steps available to clients, and no others, and the
-   * model of a job that has succeeded.
+   * Makes the checkpoints of a job at these train steps available to clients, and no others, and
+   * the model of a job that has succeeded.
    */
   readonly serve: (job: JobRecord, steps: readonly number[]) => void;
   /** Called when a job has succeeded, failed or been cancelled. */

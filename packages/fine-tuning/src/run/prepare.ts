@@ -116,8 +116,8 @@ const invalidJob = (message: string): JobError => ({ code: 'invalid_job', messag
 
 /**
  * Converts the messages about rows of the training file in the output of a command to the error of
- * the job. The command numbers rows from 0; the error names lines. Returns undefined if there are no
- * such messages.
+ * the job. The command numbers rows from 0; the error names lines. Returns undefined if there are
+ * no such messages.
  */
 export async function errorOfRows(
   { training_file: file, method }: JobRecord,

@@ -115,8 +115,8 @@ async function* linesOf(file: string): AsyncGenerator<string> {
 export type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Reads a row, and passes it to `onRow`. Returns the problem because of which the schema, a training
- * run or `onRow` rejects the row, or undefined if there is none.
+ * Reads a row, and passes it to `onRow`. Returns the problem because of which the schema, a
+ * training run or `onRow` rejects the row, or undefined if there is none.
  */
 function problemOf(
   text: string,

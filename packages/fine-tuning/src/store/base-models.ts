@@ -63,8 +63,8 @@ function parsed(file: string, text: string): unknown {
 }
 
 /**
- * Returns true if a Tinker server trains and samples. It uses the adapter settings of `model.tinker`
- * instead of `model.lora_configs`.
+ * Returns true if a Tinker server trains and samples. It uses the adapter settings of
+ * `model.tinker` instead of `model.lora_configs`.
  */
 export function usesTinker(settings: ModelSettings): boolean {
   const { enable = false } = treeAt(treeAt(settings, 'model'), 'tinker');

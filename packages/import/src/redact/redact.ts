@@ -162,7 +162,8 @@ const placeholder = /^(?:\$?\{.*\}|<.*>|\[.*\]|)$/s;
 
 /**
  * Returns true for the value of a field such as `password` and `api_key`. Names such as `key` and
- * `token` do not suffice, because those of ordinary data, such as `primary_key`, end in the same way.
+ * `token` do not suffice, because those of ordinary data, such as `primary_key`, end in the same
+ * way.
  */
 function isSecret(name: string, value: string): boolean {
   const letters = name.toLowerCase().replaceAll(/[^a-z]/g, '');

@@ -1,7 +1,7 @@
 /**
  * Source of OpenTelemetry spans that follow the GenAI conventions. Each `invoke_agent` span becomes
- * one conversation, taken from the message history of its last `chat` span. If that failed, the last
- * one that did not fail is taken, unless its answer calls tools. The conventions are still in
+ * one conversation, taken from the message history of its last `chat` span. If that failed, the
+ * last one that did not fail is taken, unless its answer calls tools. The conventions are still in
  * development; this source uses the names of versions 1.37 to 1.45.
  */
 import type { ChatMessage } from '@trinity-rft/core';

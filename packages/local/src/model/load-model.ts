@@ -130,8 +130,8 @@ export interface LocalModel {
  * Loads a model into this process.
  * @param model path of a run, a checkpoint, a model folder, a GGUF file or an export; see {@link
  * findModel}
- * @throws ConfigError if there is no model, a package is missing or an option is wrong; CheckpointError if the model
- * cannot be used
+ * @throws ConfigError if there is no model, a package is missing or an option is wrong;
+ * CheckpointError if the model cannot be used
  */
 export async function loadModel(
   model: string,

@@ -36,8 +36,8 @@ export interface ModelPlace {
  * @param named path of a run, a checkpoint, a Hugging Face folder, a GGUF file or an export. For a
  * run, the checkpoint with the best recorded evaluation is chosen, or the last one if none was
  * evaluated.
- * @throws ConfigError if there is no model, or `export.json` has a setting that is unknown or of the
- * wrong type
+ * @throws ConfigError if there is no model, or `export.json` has a setting that is unknown or of
+ * the wrong type
  */
 export async function findModel(named: string): Promise<ModelPlace> {
   const found = await stat(named).catch(() => undefined);

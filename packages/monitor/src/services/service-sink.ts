@@ -202,8 +202,8 @@ interface Address {
 }
 
 /**
- * Returns the address of a service, without the user name and password that an address of MLflow may
- * contain, or undefined if none is set.
+ * Returns the address of a service, without the user name and password that an address of MLflow
+ * may contain, or undefined if none is set.
  * @throws ServiceError if the address cannot be used with `fetch`
  */
 function addressOf(service: ServiceName, args: Arguments, env: Environment): Address | undefined {

@@ -47,9 +47,9 @@ export interface PromptTuneConfig {
    */
   readonly optimizationLevel?: 'light' | 'medium' | 'heavy';
   /**
-   * Maximum number of times that the agent is run on training rows. It must suffice for one attempt:
-   * for two runs on all selection rows and two on a batch. With fewer than three training rows, a
-   * batch needs no more runs, because its rows are selection rows.
+   * Maximum number of times that the agent is run on training rows. It must suffice for one
+   * attempt: for two runs on all selection rows and two on a batch. With fewer than three training
+   * rows, a batch needs no more runs, because its rows are selection rows.
    * @default derived from `optimizationLevel`
    */
   readonly maxCalls?: number;
@@ -107,9 +107,10 @@ export interface TunedPrompt {
    * Metrics of the search. `trainset_reward` and `trainset_reward_best` are the mean rewards of the
    * initial and the best texts, on the selection rows on which neither failed. `prompts_tried` is
    * the number of attempts. The others are `prompts_kept`, `calls` and `failed_rows`. If the texts
-   * are compared on an evaluation set, and a row succeeds with both, there are also `valset_reward` and `valset_reward_best`; the
-   * 95 % interval of the difference, `valset_difference_low` and `valset_difference_high`, if there
-   * are enough rows; and `valset_improvement` in percent, unless `valset_reward` is 0.
+   * are compared on an evaluation set, and a row succeeds with both, there are also `valset_reward`
+   * and `valset_reward_best`; the 95 % interval of the difference, `valset_difference_low` and
+   * `valset_difference_high`, if there are enough rows; and `valset_improvement` in percent, unless
+   * `valset_reward` is 0.
    */
   readonly metrics: Metrics;
 }
@@ -210,8 +211,8 @@ function split(order: readonly number[]) {
 }
 
 /**
- * Compares the initial and the best texts, paired by row, on rows that the search never used. Logs a
- * warning and returns no metrics if no row succeeds with both.
+ * Compares the initial and the best texts, paired by row, on rows that the search never used. Logs
+ * a warning and returns no metrics if no row succeeds with both.
  */
 async function compare(
   playRows: PlayRows,

@@ -132,28 +132,18 @@ function limitOf({ shape, trained }: LengthsInput): Limit {
 
 function checkLimit(lengths: CompleteLengths, input: LengthsInput, { report }: Reports): void {
   const { maxModelLen: whole, maxPromptTokens: prompt, maxResponseTokens: response } = lengths;
+  const { maxModelLen, maxPromptTokens, maxResponseTokens } = input.given;
   const { tokens: limit, text, instead } = limitOf(input);
-  if (input.given.maxModelLen === null) {
-    const parts = [
-      ['max_prompt_tokens', prompt],
-      ['max_response_tokens', response],
-    ] as const;
-    const [[key, larger], [otherKey, other]] =
-      prompt > response ? parts : ([parts[1], parts[0]] as const);
+  const both = `max_prompt_tokens and max_response_tokens to ${limit} together${instead}.`;
+  if (maxModelLen === null)
     return report(
-      key,
-      `got ${larger}, which needs sequences of ${whole} tokens with ${otherKey} ${other}, but ${text}. Lower them to ${limit} together${instead}.`,
+      prompt > response ? 'max_prompt_tokens' : 'max_response_tokens',
+      `${prompt} and ${response} tokens need sequences of ${whole}, but ${text}. Lower ${both}`,
     );
-  }
-  const lowered = split(input.given, limit);
-  const fits =
-    lowered.maxPromptTokens >= 1 &&
-    lowered.maxResponseTokens > lowered.minResponseTokens &&
-    lowered.maxPromptTokens + lowered.maxResponseTokens <= limit;
-  const others = fits ? '' : `, and max_prompt_tokens and max_response_tokens to ${limit} together`;
+  const fits = maxPromptTokens === null && maxResponseTokens === null;
   report(
     'max_model_len',
-    `asks for sequences of ${whole} tokens, but ${text}. Lower it to ${limit}${others}${instead}.`,
+    `asks for sequences of ${whole} tokens, but ${text}. Lower it to ${limit}${fits ? `${instead}.` : `, and ${both}`}`,
   );
 }
 

@@ -37,8 +37,8 @@ function alternative(rule: number): fc.Arbitrary<readonly GrammarSymbol[]> {
 }
 
 /**
- * Every place where a text of the rule that begins at `from` can end. Without the `known` places, an
- * ambiguous grammar would take hours.
+ * Every place where a text of the rule that begins at `from` can end. Without the `known` places,
+ * an ambiguous grammar would take hours.
  */
 function readings(
   rules: TextGrammar['rules'],

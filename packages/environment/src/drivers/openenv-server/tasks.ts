@@ -36,8 +36,8 @@ export interface TasksOptions {
 
 /**
  * Draws the tasks of all splits, as many as there are up to the limit of each split. Blocks the
- * process meanwhile, because environments draw tasks synchronously. An error for the split "eval" is
- * logged, and thrown to requests for that split.
+ * process meanwhile, because environments draw tasks synchronously. An error for the split "eval"
+ * is logged, and thrown to requests for that split.
  * @throws the errors of the environment for the split "train"
  */
 export function createTasks({ definition, args, count, seed, logger }: TasksOptions): Tasks {

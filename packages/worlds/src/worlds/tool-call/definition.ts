@@ -79,7 +79,8 @@ const generated = (range: TaskRange, level: number): readonly RawTask[] =>
 /**
  * Creates an episode that records tool calls without executing them. The episode ends with a
  * message that calls no tool or that reaches the expected number of calls; all calls of the episode
- * are graded. A call of a tool that does not exist, beside a call that is recorded, counts as wrong.
+ * are graded. A call of a tool that does not exist, beside a call that is recorded, counts as
+ * wrong.
  */
 function callWorld({ question, functions, answers }: ToolCallRow): World {
   const names = new Map(functions.map(({ name }) => [toolName(name), name]));
