@@ -318,7 +318,7 @@ describe('jobs', () => {
       .poll(messages)
       .toContain(`Waiting for process ${process.pid}, which still runs this job`);
     await unlock();
-    await expect.poll(() => runs().length, { timeout: 5000 }).toBe(2);
+    await expect.poll(() => runs().length).toBe(2);
   });
 
   it('stay cancelled when their run is complete at the same time', async () => {
@@ -351,9 +351,9 @@ describe('jobs', () => {
       const line = `${JSON.stringify({ ...trained, step })}\n`;
       await appendFile(path.join(run, 'monitor', 'metrics.jsonl'), line);
     }
-    await expect.poll(served, { timeout: 5000 }).toEqual(['step-1', 'step-2']);
+    await expect.poll(served).toEqual(['step-1', 'step-2']);
     await rm(path.join(run, 'global_step_1'), { recursive: true });
-    await expect.poll(served, { timeout: 5000 }).toEqual(['step-2']);
+    await expect.poll(served).toEqual(['step-2']);
   });
 
   it('serve their checkpoints, whatever they do later', async () => {
@@ -439,31 +439,26 @@ describe('jobs', () => {
   });
 });
 
-it('names the lines of rows that the check or the training refuses', async () => {
+it('names the lines of rows that the check refuses', async () => {
   const model = path.join(directory, 'strict');
   await cp(practice, model, { recursive: true });
   const template = path.join(model, 'chat_template.jinja');
   const refusal = "{%- if 'BAD' in messages[0].content %}{{ raise_exception('no') }}{% endif %}";
   await writeFile(template, refusal + (await readFile(template, 'utf8')));
-  let output = '';
   const check = async (configPath = ''): Promise<CommandEnd> => {
     const { loaded, ...extensions } = await readConfiguration({ configPath });
     const { signal } = new AbortController();
-    output = await checkFiles(loaded, extensions, { measure: true, signal }).then(
+    const output = await checkFiles(loaded, extensions, { measure: true, signal }).then(
       () => '',
       describeError,
     );
     return output === '' ? done : { outcome: 'failed', output };
   };
-  let isChecked = true;
   const { client, upload, statusOf } = await serve({
     directory: path.join(directory, 'server (1)'),
     models: await baseModels({ base: model }, '.', 'test'),
     start: ([command, ...args]) => ({
-      ended:
-        command === 'config' && isChecked
-          ? check(args.at(-1))
-          : Promise.resolve(command === 'run' ? { outcome: 'failed', output } : done),
+      ended: command === 'config' ? check(args.at(-1)) : Promise.resolve(done),
       stop: () => undefined,
       kill: () => undefined,
     }),
@@ -472,19 +467,14 @@ it('names the lines of rows that the check or the training refuses', async () =>
     messages: [{ role: 'user', content: text.padEnd(60, '1') }, answer.messages[1]],
   });
   const training_file = await upload([rowOf('1'), rowOf('BAD'), rowOf('1'.repeat(600))]);
-  const checked = await client.fineTuning.jobs.create({ model: 'base', training_file });
-  await expect.poll(() => statusOf(checked.id)).toBe('failed');
-  isChecked = false;
-  const trained = await client.fineTuning.jobs.create({ model: 'base', training_file });
-  await expect.poll(() => statusOf(trained.id)).toBe('failed');
-  for (const { id } of [checked, trained]) {
-    const { error } = await client.fineTuning.jobs.retrieve(id);
-    expect(error?.code).toBe('invalid_training_file');
-    expect(error?.message).toMatch(
-      /file-\w+\. Line 2: cannot be used for training: .*no.* Line 3: it has \d+ tokens/,
-    );
-    expect(error?.message).not.toMatch(/Row|rows\.jsonl|\//);
-  }
+  const job = await client.fineTuning.jobs.create({ model: 'base', training_file });
+  await expect.poll(() => statusOf(job.id)).toBe('failed');
+  const { error } = await client.fineTuning.jobs.retrieve(job.id);
+  expect(error?.code).toBe('invalid_training_file');
+  expect(error?.message).toMatch(
+    /file-\w+\. Line 2: cannot be used for training: .*no.* Line 3: it has \d+ tokens/,
+  );
+  expect(error?.message).not.toMatch(/Row|rows\.jsonl|\//);
 });
 
 describe('requests that are refused', () => {

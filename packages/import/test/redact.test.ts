@@ -92,6 +92,7 @@ it('replaces secrets that only their field gives away', async () => {
     Authorization: 'd1e2f3a4',
     client_secret: 'correcthorsebattery',
     passphrase: 'swordfish',
+    JWT_SECRET: 'supersecret',
   };
   const kept = { password: '', api_key: '${API_KEY}', secret: '{{secret}}', user: 'ann' };
   const { rows, report } = await importLines([calling({ ...secrets, login: kept })], {
@@ -100,7 +101,7 @@ it('replaces secrets that only their field gives away', async () => {
   const written = JSON.stringify(rows[0]);
   for (const secret of Object.values(secrets).flat()) expect(written).not.toContain(secret);
   expect(written).toContain(JSON.stringify(JSON.stringify(kept)).slice(1, -1));
-  expect(report.redacted).toEqual({ key: 8 });
+  expect(report.redacted).toEqual({ key: 9 });
   const once = { value: { api_key: '[key]' }, counts: { key: 1 } };
   expect(redactValue({ api_key: '4f0c2a91bb77' })).toEqual(once);
   expect(redactValue(once.value)).toEqual({ ...once, counts: {} });

@@ -9,7 +9,7 @@ import { lockHolder, readEnd, type RunEnd } from '@trinity-rft/launcher/files';
 import { readMetrics } from '@trinity-rft/monitor';
 import type { JobError, JobRecord } from '../store/jobs.js';
 import { project } from './configuration.js';
-import { configurationOf, errorOfRows, trainedName, type PrepareContext } from './prepare.js';
+import { configurationOf, trainedName, type PrepareContext } from './prepare.js';
 import { repeat } from './repeat.js';
 import { validLoss } from './valid-loss.js';
 import { resultsCsv, stepsIn, type StepNumbers } from './results.js';
@@ -119,8 +119,8 @@ export function runJob(id: string, options: JobOptions): RunningJob {
       if (outcome === 'failed' && (await lockHolder(folder)) !== undefined) continue;
       if (outcome === 'interrupted')
         return trainingFailed('The process of the run was interrupted.');
-      const message = describeFailure(await lastError(), output, reason);
-      return (await errorOfRows(jobs.get(id), message, options)) ?? trainingFailed(message);
+      const error = await lastError();
+      return trainingFailed(error ? describeFailure(error) : killedText(output, reason));
     }
   };
   const ended = work().catch(serverError);
@@ -308,16 +308,20 @@ const trainingFailed = (message: string): JobError => ({
 /** Code of the error of a run whose rollouts all fail. */
 const allFailed = 'ALL_RUNS_FAILED';
 
-function describeFailure(error: RunEnd['error'], output: string, reason?: string): string {
-  // The message of this error says how a user resumes the run, which a client cannot do.
-  if (error?.code === allFailed && error.cause !== undefined)
-    return `All rollouts failed, the first one as follows. ${error.cause}`;
-  return error?.message ?? readable(output, reason);
-}
+// The message of this error says how a user resumes the run, which a client cannot do.
+const describeFailure = ({ code, cause, message }: NonNullable<RunEnd['error']>): string =>
+  code === allFailed && cause !== undefined
+    ? `All rollouts failed, the first one as follows. ${cause}`
+    : message;
+
+/** Describes the end of a process that recorded no error. Its last lines are rarely the cause. */
+const killedText = (output: string, reason?: string): string =>
+  reason === undefined ? readable(output) : `The process ${reason}. ${readable(output, '')}`.trim();
 
 /**
  * Returns the output of a command without the warnings of the log.
  * @param reason how the process ended, returned if nothing is left
  */
 export const readable = (output: string, reason = 'ended without a message'): string =>
-  output.replaceAll(/^warning: .*\n?(?: {4}.*\n?)*/gm, '').trim() || `The process ${reason}.`;
+  output.replaceAll(/^warning: .*\n?(?: {4}.*\n?)*/gm, '').trim() ||
+  (reason && `The process ${reason}.`);

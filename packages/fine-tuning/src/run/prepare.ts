@@ -103,29 +103,19 @@ async function checkFile(
   return { count };
 }
 
-/** Converts the output of a failed `trinity config check` to the error of the job. */
-export async function errorOfCheck(
-  job: JobRecord,
-  output: string,
-  context: PrepareContext,
-): Promise<JobError> {
-  return (await errorOfRows(job, output, context)) ?? invalidJob(output);
-}
-
 const invalidJob = (message: string): JobError => ({ code: 'invalid_job', message, param: null });
 
 /**
- * Converts the messages about rows of the training file in the output of a command to the error of
- * the job. The command numbers rows from 0; the error names lines. Returns undefined if there are
- * no such messages.
+ * Converts the output of a failed `trinity config check` to the error of the job. The command
+ * numbers rows of the training file from 0; the error names lines.
  */
-export async function errorOfRows(
+export async function errorOfCheck(
   { training_file: file, method }: JobRecord,
   output: string,
   { files }: PrepareContext,
-): Promise<JobError | undefined> {
+): Promise<JobError> {
   const found = [...output.matchAll(rowFault)];
-  if (found.every(({ groups }) => groups?.['row'] === undefined)) return undefined;
+  if (found.every(({ groups }) => groups?.['row'] === undefined)) return invalidJob(output);
   const lines: number[] = [];
   await checkRows(files.pathOf(file), method.type, (_, line) => void lines.push(line));
   const faults = found.map(

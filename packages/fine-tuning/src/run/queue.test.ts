@@ -104,11 +104,17 @@ it('leaves the warnings of a command out of the error', async () => {
   expect(jobs.get(id).error?.message).toBe('No such\n    model');
 });
 
-it('says how a process ended that printed warnings only', async () => {
+it('says how a process ended that recorded no error', async () => {
   const { jobs, id, end, ends } = await start();
-  end({ outcome: 'failed', output: 'warning: Run 1 failed', reason: 'was ended by SIGKILL' });
+  const row = 'Row 1 of task set "training": item.truth is missing';
+  const output = `warning: Run 1 failed\n${row}\nstep 2/8`;
+  end({ outcome: 'failed', output, reason: 'was ended by SIGKILL' });
   await expect.poll(() => ends).toEqual(['failed']);
-  expect(jobs.get(id).error?.message).toBe('The process was ended by SIGKILL.');
+  expect(jobs.get(id).error).toEqual({
+    code: 'training_failed',
+    message: `The process was ended by SIGKILL. ${row}\nstep 2/8`,
+    param: null,
+  });
 });
 
 it('leaves a job paused whose command fails when it is stopped', async () => {

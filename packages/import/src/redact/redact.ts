@@ -151,8 +151,8 @@ function replaceShape(
 const secretName =
   /(?:password|passwd|passphrase|secret|credential|(?:api|private|access)key|(?:access|auth|bearer|refresh)token)s?$|^authorization$/;
 
-/** Matches those of the names above that fields of ordinary data have too, such as `credentials`. */
-const commonName = /(?:secret|credential)s?$|^authorization$/;
+/** Matches those of the names above that fields of ordinary data have too. */
+const commonName = /^(?:secrets?|credentials?|authorization)$/;
 
 /** Matches short plain words, such as `include` and `same-origin`, which are values of such data. */
 const plainWord = /^\p{L}[\p{Ll}\p{Lo}-]{0,10}$/u;

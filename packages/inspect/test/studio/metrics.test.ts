@@ -255,8 +255,9 @@ describe('how far a run is', () => {
     writeFileSync(file, lines.filter((each) => !each.includes('trainer')).join(''));
     const unlock = await lockRun(path.join(root, 'job'));
     try {
-      const run = await summaryOf({ mode: 'both', 'buffer.total_steps': 4 });
-      expect(run).toMatchObject({ state: 'running', steps: { done: 3, total: 4 } });
+      await expect
+        .poll(() => summaryOf({ mode: 'both', 'buffer.total_steps': 4 }))
+        .toMatchObject({ state: 'running', steps: { done: 3, total: 4 } });
     } finally {
       await unlock();
     }
@@ -268,8 +269,9 @@ describe('how far a run is', () => {
     mkdirSync(path.join(job, 'monitor'), { recursive: true });
     writeFileSync(path.join(job, 'monitor', 'metrics.jsonl'), line('trainer', 2, {}));
     writeFileSync(path.join(job, 'settings.json'), JSON.stringify(settings));
-    const runs = await ask<RunSummary[]>('runs');
-    expect(runs.find(({ id }) => id === 'evaluations')?.steps).toMatchObject({ total: 4 });
+    const found = async () =>
+      (await ask<RunSummary[]>('runs')).find(({ id }) => id === 'evaluations')?.steps;
+    await expect.poll(found).toMatchObject({ total: 4 });
   });
 
   it('is 0 for a run that explored but trained nothing, and unknown for evaluations', async () => {
@@ -278,10 +280,10 @@ describe('how far a run is', () => {
     writeFileSync(path.join(evaluations, 'metrics.jsonl'), line('bench', 0, { 'bench/x': 1 }));
     writeFileSync(file, lines.filter((each) => !each.includes('trainer')).join(''));
     await summaryOf({ mode: 'both', 'buffer.total_steps': 4 });
-    const runs = await ask<RunSummary[]>('runs');
-    const stepsOf = (id: string) => runs.find((run) => run.id === id)?.steps;
-    expect(stepsOf('job/grpo')).toEqual({ done: 0, total: 4 });
-    expect(stepsOf('job/evaluations')).toBeUndefined();
+    const stepsOf = async (name: string) =>
+      (await ask<RunSummary[]>('runs')).find(({ id }) => id === name)?.steps;
+    await expect.poll(() => stepsOf('job/grpo')).toEqual({ done: 0, total: 4 });
+    expect(await stepsOf('job/evaluations')).toBeUndefined();
   });
 
   const epochs = { mode: 'both', 'buffer.total_epochs': 3, 'buffer.batch_size': 2 };

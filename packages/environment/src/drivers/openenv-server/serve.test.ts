@@ -126,28 +126,25 @@ const few: NonNullable<EnvironmentDefinition['tasks']> = (range) =>
     ({ puzzle }) => String(puzzle),
   );
 
-const drawing = 'Drawing the tasks for evaluations.';
-
 it('offers at most as many tasks as it is told to, a tenth of them for evaluations', async () => {
   const all = await sizesOf(few);
   const [train, evaluation] = all.sizes.map(Number) as [number, number];
   expect(train + evaluation).toBe(500);
   expect(all.said).toEqual([
     `world offers all tasks of split "train" that there are: ${train}.`,
-    drawing,
     `world offers all tasks of split "eval" that there are: ${evaluation}.`,
   ]);
-  expect(await sizesOf(few, 101)).toEqual({ sizes: [101, 11], said: [drawing] });
+  expect(await sizesOf(few, 101)).toEqual({ sizes: [101, 11], said: [] });
 });
 
 it('serves tasks for training if there are none for evaluations', async () => {
   const tasks: EnvironmentDefinition['tasks'] = (range, args) => {
-    if (range.split === 'eval') throw new TaskError('only for training');
+    if (range.split === 'eval') throw new Error('only for training');
     return few(range, args);
   };
   const { said, sizes } = await sizesOf(tasks, 100);
-  expect(sizes).toEqual([100, 'only for training']);
-  expect(said).toEqual([drawing, 'world offers no tasks of split "eval": only for training']);
+  const text = 'world offers no tasks of split "eval": only for training';
+  expect([said, sizes]).toEqual([[text], [100, expect.stringContaining(text)]]);
 });
 
 it('fails before it opens the environment if there are no tasks for training', async () => {

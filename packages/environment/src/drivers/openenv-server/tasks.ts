@@ -37,7 +37,7 @@ export interface TasksOptions {
 /**
  * Draws the tasks of all splits, as many as there are up to the limit of each split. Blocks the
  * process meanwhile, because environments draw tasks synchronously. An error for the split "eval"
- * is logged, and thrown to requests for that split.
+ * is logged, and the cause of a TaskError for requests for that split.
  * @throws the errors of the environment for the split "train"
  */
 export function createTasks({ definition, args, count, seed, logger }: TasksOptions): Tasks {
@@ -65,14 +65,14 @@ export function createTasks({ definition, args, count, seed, logger }: TasksOpti
   }
   if (splits.length > 0) {
     draw('train', count);
-    // One task in ten is for evaluations, so that a tenth as many take about as long to find.
-    logger.warn('Drawing the tasks for evaluations.');
     try {
+      // One task in ten is for evaluations, so that a tenth as many take about as long to find.
       draw('eval', Math.ceil(count / 10));
     } catch (error) {
-      logger.warn(`${definition.name} offers no tasks of split "eval": ${describeError(error)}`);
+      const text = `${definition.name} offers no tasks of split "eval": ${describeError(error)}`;
+      logger.warn(text);
       rows.set('eval', () => {
-        throw error;
+        throw new TaskError(text, { cause: error });
       });
     }
   }

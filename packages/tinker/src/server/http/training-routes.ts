@@ -248,10 +248,6 @@ async function step(
   });
 }
 
-/**
- * Returns the model that the request names. If it names none, creates a model with the settings of
- * the checkpoint.
- */
 /** Returns `cause`, or an error with advice if weights do not load because of other adapters. */
 function loadError(cause: unknown, checkpoint: Checkpoint, { facts }: TrainingRun): unknown {
   if (!TrinityError.is(cause) || cause.code !== 'CHECKPOINT_OTHER_ADAPTERS') return cause;
@@ -265,6 +261,10 @@ function loadError(cause: unknown, checkpoint: Checkpoint, { facts }: TrainingRu
   );
 }
 
+/**
+ * Returns the model that the request names. If it names none, creates a model with the settings of
+ * the checkpoint.
+ */
 function runToLoad(
   service: Service,
   { baseModel, rank, alpha: scale, targetModules }: Checkpoint,
