@@ -86,11 +86,17 @@ function onInterrupt(stop: (name: NodeJS.Signals) => void): () => void {
   // Stops if the parent process has ended.
   const onOrphaned = (): void => onSignal('SIGTERM');
   process.on('disconnect', onOrphaned);
-  // The parent process may have ended before the listener was added. Without a channel to a parent,
-  // `send` is undefined, and `connected` is undefined in Node and false in Bun.
-  if (process.send !== undefined && process.connected === false) onOrphaned();
+  // The parent process may have ended before the listener was added.
+  if (isOrphaned(process)) onOrphaned();
   return () => {
     process.off('disconnect', onOrphaned);
     for (const name of signals) process.off(name, onSignal);
   };
 }
+
+/**
+ * Returns true for a process whose parent has ended. Without a channel to a parent, `send` is
+ * undefined, and `connected` is undefined in Node and false in Bun.
+ */
+export const isOrphaned = ({ send, connected }: Pick<NodeJS.Process, 'send' | 'connected'>) =>
+  send !== undefined && connected === false;
