@@ -134,6 +134,17 @@ describe('checkStructure', () => {
     ]);
   });
 
+  it.each([
+    'Object.assign(process, { connected: false });',
+    'process.send = undefined;',
+    "vi.spyOn(process, 'send');",
+  ])('reports a test that cuts the channel of Vitest: %s', (code) => {
+    write('packages/core/test/a.test.ts', code);
+    expect(checkStructure(root)).toEqual([
+      "packages/core/test/a.test.ts: changes the channel of Vitest's process",
+    ]);
+  });
+
   it('reports required keys of schemas that accept every value', () => {
     write(
       'packages/core/src/a.ts',

@@ -28,7 +28,7 @@ export function checkStructure(root: string): readonly string[] {
     ...checkProse(root),
     ...packages.flatMap(({ path }) => sharedHooks(root, path)),
     ...packages.flatMap(({ path }) => requiredUnknowns(root, path)),
-    ...endlessChildren(root),
+    ...endlessTests(root),
   ];
 }
 
@@ -89,16 +89,21 @@ const requiredUnknowns = (root: string, path: string): readonly string[] =>
   );
 
 /**
- * Finds tests that block until a program ends and do not kill it after a time. Vitest cannot end
- * such a test, and a program may survive SIGTERM.
+ * Finds tests that can stand still without end. Vitest cannot end a test that blocks until a program
+ * ends, and a program may survive SIGTERM. It reports without end that it cannot report while a test
+ * has changed the channel to its parent process.
  */
-const endlessChildren = (root: string): readonly string[] =>
+const endlessTests = (root: string): readonly string[] =>
   globSync(['{packages,integrations,apps,examples}/*/{src,test}/**/*.ts', 'tests/**/*.ts'], {
     cwd: root,
     exclude: (name) => name === 'node_modules',
   }).flatMap((file) => {
     const code = readFileSync(join(root, file), 'utf8');
-    return code
+    const place = file.replaceAll('\\', '/');
+    const channel = changedChannel.test(code)
+      ? [`${place}: changes the channel of Vitest's process`]
+      : [];
+    const calls = code
       .split(/(?<![\w.$])(?:spawnSync|execFileSync|execSync)(?=\()/)
       .slice(1)
       .map((rest) => rest.split(/;$/m)[0]!)
@@ -107,9 +112,13 @@ const endlessChildren = (root: string): readonly string[] =>
       )
       .map(
         (call) =>
-          `${file.replaceAll('\\', '/')}: a blocking call without \`timeout\` and \`killSignal: 'SIGKILL'\`: ${call.split('\n')[0]}`,
+          `${place}: a blocking call without \`timeout\` and \`killSignal: 'SIGKILL'\`: ${call.split('\n')[0]}`,
       );
+    return [...channel, ...calls];
   });
+
+const changedChannel =
+  /\bprocess\.(?:connected|send)\s*=(?!=)|Object\.assign\(process,[^;]*\b(?:connected|send)\b|\(process, '(?:connected|send)'/;
 
 function checkPackage(
   root: string,
