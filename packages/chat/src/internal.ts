@@ -4,7 +4,7 @@ export { withInstructions } from './messages/instructions.js';
 export { isPrefill } from './format/prompt.js';
 export { textBeforeStop } from './format/text-before-stop.js';
 export { itemSpans, memberSpans, skipSpace } from './tool-call-parser/json-span.js';
-export { isTooDeep, maxNesting } from './tool-call-parser/argument-json.js';
+export { assertNesting } from './messages/messages.js';
 export { callOfId } from './tool-call-parser/call-id.js';
 export { vocabularySample } from './tokenizer/vocabulary-sample.js';
 export { vocabularyOf } from './tokenizer/vocabulary.js';

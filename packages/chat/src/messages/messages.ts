@@ -105,13 +105,17 @@ function callOf(id: string, value: unknown, path: string): ToolCall {
   if (typeof name !== 'string')
     throw invalidRequest(`${path}.name`, 'is not a string', 'the name of a function');
   const raw = typeof given === 'string' ? given : JSON.stringify(given ?? {});
-  if (isTooDeep(raw))
-    throw invalidRequest(
-      `${path}.arguments`,
-      `is nested deeper than ${maxNesting} levels`,
-      'the JSON of an object',
-    );
+  assertNesting(raw, `${path}.arguments`, 'the JSON of an object');
   return { id, type: 'function', function: { name, arguments: raw } };
+}
+
+/**
+ * Checks the nesting of arguments that a client has sent.
+ * @throws ModelError 400 naming `path` if they are nested too deeply
+ */
+export function assertNesting(json: string, path: string, expected: string): void {
+  if (isTooDeep(json))
+    throw invalidRequest(path, `is nested deeper than ${maxNesting} levels`, expected);
 }
 
 /** Types of content parts that carry text, and the key of that text. */

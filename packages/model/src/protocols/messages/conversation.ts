@@ -1,5 +1,5 @@
 /** Converts conversations of the Messages API to the format of chat completions. */
-import { invalidRequest, isTooDeep, maxNesting, quote } from '@trinity-rft/chat/internal';
+import { assertNesting, invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { isObject, isPresent, list, type JsonObject } from '../shared/request/fields.js';
 import { addCallId, checkResultId } from '../shared/request/tool-results.js';
 import { openReasoning } from '../shared/sealed-reasoning.js';
@@ -109,12 +109,7 @@ function callOf({ id, name, input }: JsonObject, path: string): JsonObject {
     throw invalidRequest(`${path}.name`, `is ${quote(name)}`, 'the name of a tool');
   if (!isObject(input)) throw invalidRequest(`${path}.input`, `is ${quote(input)}`, 'an object');
   const json = JSON.stringify(input);
-  if (isTooDeep(json))
-    throw invalidRequest(
-      `${path}.input`,
-      `is nested deeper than ${maxNesting} levels`,
-      'an object',
-    );
+  assertNesting(json, `${path}.input`, 'an object');
   return { id, type: 'function', function: { name, arguments: json } };
 }
 
