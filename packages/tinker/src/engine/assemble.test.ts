@@ -1,8 +1,8 @@
 import { silentLogger, systemClock } from '@trinity-rft/core';
 import { expect, it } from 'vitest';
+import { answeredCalls } from '../../test/engine/support/answered-calls.js';
 import { assembleEngine } from './assemble.js';
 import type { Connection } from './http/connection.js';
-import type { Calls } from './remote/calls.js';
 import { createModel } from './remote/model.js';
 import { deliverWeights } from './sample/weights.js';
 
@@ -17,15 +17,7 @@ function recordingCalls() {
     load_weights: () => ({}),
     unload_model: ({ model_id: id }) => ({ done: models.delete(String(id)) }),
   };
-  const results: object[] = [];
-  const submit = async (verb: string, body: Record<string, string>): Promise<string> =>
-    String(results.push(answers[verb]!(body)) - 1);
-  const result = async (id: string) => results[Number(id)];
-  const ask = async (verb: string, body: Record<string, string>) => {
-    const id = await submit(verb, body);
-    return { ...(await result(id)), request_id: id };
-  };
-  return { models, calls: { ask, submit, result, failures: () => 0 } as unknown as Calls };
+  return { models, calls: answeredCalls(answers) };
 }
 
 it('a closed engine leaves no copy of its weights on a server that samples live weights', async () => {

@@ -376,13 +376,13 @@ describe('a failed request', () => {
       'forward_backward',
       pass([{ ...datum(text, { weights }), tokens: Int32Array.of(1, 5, 9, 7) }]),
       422,
-      /data\[0\]: target_tokens\[1\] is 2, but the text goes on with 9/,
+      /data\[0\]: target_tokens\[1\] is 2, but the next token of the text is 9/,
     ],
     [
       'forward_backward',
       pass([{ ...datum(text), tokens: Int32Array.of(1, 9, 2, 7) }], { forwardOnly: true }),
       422,
-      /data\[0\]: target_tokens\[0\] is 5, but the text goes on with 9/,
+      /data\[0\]: target_tokens\[0\] is 5, but the next token of the text is 9/,
     ],
     [
       'forward_backward',

@@ -13,6 +13,7 @@ import { pathToFileURL } from 'node:url';
 import { EngineError, silentLogger, systemClock } from '@trinity-rft/core';
 import { recordingLogger } from '@trinity-rft/testing';
 import { expect, it, onTestFinished } from 'vitest';
+import { answeredCalls } from '../../../test/engine/support/answered-calls.js';
 import type { Connection } from '../http/connection.js';
 import type { Calls } from '../remote/calls.js';
 import { createModel, type ModelContext, type RemoteModel } from '../remote/model.js';
@@ -42,15 +43,7 @@ function forgetfulServer() {
     if (saved.has(String(address))) return {};
     throw notFound();
   };
-  const results: object[] = [];
-  const submit = async (verb: string, body: Record<string, string>): Promise<string> =>
-    String(results.push(answers[verb]!(body)) - 1);
-  const result = async (id: string) => results[Number(id)];
-  const ask = async (verb: string, body: Record<string, string>) => {
-    const id = await submit(verb, body);
-    return { ...(await result(id)), request_id: id };
-  };
-  return { models, calls: { ask, submit, result, failures: () => 0 } as unknown as Calls };
+  return { models, calls: answeredCalls(answers) };
 }
 
 /** Checkpoints of a forgetful server, whose archives are answered by `send`. */

@@ -103,6 +103,6 @@ function assertNextTokens(
   if (wrong < 0) return;
   throw new Refusal(
     422,
-    `${place}: target_tokens[${wrong - 1}] is ${targets[wrong - 1]}, but the text goes on with ${tokens[wrong]}. This server scores text: send the tokens that follow${allCount ? '' : `, or 0 as their weight or advantage${mask ? ' and sequence_ratio_mask' : ''}`}.`,
+    `${place}: target_tokens[${wrong - 1}] is ${targets[wrong - 1]}, but the next token of the text is ${tokens[wrong]}. This server scores text: send the tokens that follow${allCount ? '' : `, or 0 as their weight or advantage${mask ? ' and sequence_ratio_mask' : ''}`}.`,
   );
 }
