@@ -22,12 +22,15 @@ it.skipIf(process.platform === 'win32')('starts one browser for all pages that o
   await browser.close();
 });
 
-it.skipIf(process.platform === 'win32')('waits for the browser as long as it is told', async () => {
-  const folder = await mkdtemp(path.join(tmpdir(), 'trinity-browser-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const program = path.join(folder, 'chromium');
-  await writeFile(program, '#!/bin/sh\nexec sleep 600\n', { mode: 0o755 });
-  const browser = browserOf(program, 300);
-  await expect(browser.page()).rejects.toThrow(/Timeout 300ms/);
-  await browser.close();
-});
+it.skipIf(process.platform === 'win32')(
+  'waits for the browser until its start_timeout',
+  async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'trinity-browser-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const program = path.join(folder, 'chromium');
+    await writeFile(program, '#!/bin/sh\nexec sleep 600\n', { mode: 0o755 });
+    const browser = browserOf(program, 300);
+    await expect(browser.page()).rejects.toThrow(/Timeout 300ms/);
+    await browser.close();
+  },
+);

@@ -31,9 +31,8 @@ export const addServe: AddCommand = (env, { exitWith, write }) =>
     .action(
       exitWith(async (name: string, given: ServeArguments) => {
         const { serveEnvironment } = await import('@trinity-rft/environment');
-        const world = worldOf(name, given);
         const server = await serveEnvironment({
-          ...world,
+          ...worldOf(name, given),
           definition: await definitionOf(name, given),
           host: given.host,
           port: portOf(given.port),

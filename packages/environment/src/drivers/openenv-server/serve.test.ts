@@ -126,7 +126,7 @@ const few: NonNullable<EnvironmentDefinition['tasks']> = (range) =>
     ({ puzzle }) => String(puzzle),
   );
 
-it('offers at most as many tasks as it is told to, a tenth of them for evaluations', async () => {
+it('limits the tasks to the given number, and those for evaluations to a tenth of it', async () => {
   const all = await sizesOf(few);
   const [train, evaluation] = all.sizes.map(Number) as [number, number];
   expect(train + evaluation).toBe(500);
