@@ -32,10 +32,13 @@ async function play(driver: string, options: DriverOptions): Promise<readonly un
           signal,
         },
       );
-      const seen: unknown[] = [episode.observation];
-      for (const text of policy) seen.push(await episode.step({ type: 'text', text }));
-      await episode.close();
-      return seen;
+      try {
+        const seen: unknown[] = [episode.observation];
+        for (const text of policy) seen.push(await episode.step({ type: 'text', text }));
+        return seen;
+      } finally {
+        await episode.close();
+      }
     } finally {
       await environment.close();
     }
