@@ -24,18 +24,21 @@ export interface Logger {
 }
 
 /**
- * Returns a function that is true at the first call with a logger and a text, and false afterwards,
- * so that a logger says a thing once.
- * @param most maximum number of texts per logger
+ * Returns a function that counts its calls with a logger and a text, from 1, so that a logger can
+ * say a thing once.
+ * @param most maximum number of texts per logger. The count of further texts is undefined.
  */
-export function firstPerLogger(most = Infinity): (logger: Logger, text: string) => boolean {
-  const seen = new WeakMap<Logger, Set<string>>();
+export function countPerLogger(
+  most = Infinity,
+): (logger: Logger, text: string) => number | undefined {
+  const seen = new WeakMap<Logger, Map<string, number>>();
   return (logger, text) => {
-    const texts = seen.get(logger) ?? new Set();
-    seen.set(logger, texts);
-    if (texts.has(text) || texts.size >= most) return false;
-    texts.add(text);
-    return true;
+    const counts = seen.get(logger) ?? new Map<string, number>();
+    seen.set(logger, counts);
+    if (!counts.has(text) && counts.size >= most) return undefined;
+    const count = (counts.get(text) ?? 0) + 1;
+    counts.set(text, count);
+    return count;
   };
 }
 

@@ -28,7 +28,7 @@ export { fillFile, replaceFile, replaceFileSync } from './replace-file.js';
 export { removeFolder, replaceFolder } from './replace-folder.js';
 export { retryAfterMs } from './retry-after.js';
 export { returnedBy, type Returned } from './returned.js';
-export { firstPerLogger, longestTimer } from './runtime.js';
+export { countPerLogger, longestTimer } from './runtime.js';
 export {
   failureText,
   isSecretName,

@@ -18,7 +18,7 @@ import {
 import {
   causesOf,
   copyOf,
-  firstPerLogger,
+  countPerLogger,
   readableThrown,
   untilAborted,
 } from '@trinity-rft/core/support';
@@ -457,14 +457,24 @@ interface FailureReport {
   readonly logger: Logger;
 }
 
+/** Counts equal failures, of at most so many different texts. */
+const countOfFailure = countPerLogger(1000);
+
+/**
+ * Logs a failure: as a warning for the first, second, fourth, eighth ... failure with this text, so
+ * that a fault of every run does not flood the terminal, otherwise as information.
+ */
 export function reportFailure(
   failed: Attempt,
   { error, consequence, tries, logger }: FailureReport,
 ): void {
   const { task } = failed;
   const then = consequence === undefined ? '' : ` and ${consequence}`;
-  const place = placeInCode(error, logger);
-  logger.warn(`Run ${runName(failed)} failed${then}: ${describeError(error)}${place}`, {
+  const what = `of workflow "${task.workflow}" failed${then}: ${describeError(error)}`;
+  const count = countOfFailure(logger, what) ?? 1;
+  const level = Number.isInteger(Math.log2(count)) ? 'warn' : 'info';
+  const times = count > 1 ? ` (${count} times)` : '';
+  logger[level](`Run ${runId(failed)} ${what}${times}${placeInCode(error, logger)}`, {
     taskset: task.index.taskset,
     row: task.index.row,
     attempt: tries,
@@ -476,7 +486,7 @@ export function reportFailure(
  * code that one logger reports.
  */
 const [mostFrames, mostPlaces] = [3, 100];
-const isNewPlace = firstPerLogger(mostPlaces);
+const countOfPlace = countPerLogger(mostPlaces);
 const notOwnCode =
   /\(?node:|Promise\.\w+ \(index|[\\/]node_modules[\\/]|[\\/]packages[\\/][\w-]+[\\/](?:src|dist)[\\/]/;
 
@@ -491,7 +501,7 @@ function placeInCode(error: Error, logger: Logger): string {
     .filter((line) => /^\s+at /.test(line) && !notOwnCode.test(line))
     .slice(0, mostFrames);
   const place = frames.map((line) => `\n${line.trim()}`).join('');
-  return place !== '' && isNewPlace(logger, place) ? place : '';
+  return place !== '' && countOfPlace(logger, place) === 1 ? place : '';
 }
 
 /** Returns a name such as `1/3/0 of workflow "simple_workflow"`, with batch, task and rollout. */

@@ -3,7 +3,7 @@
  * to judge.
  */
 import { createExperience, type ChatResponse, type Experience, mean } from '@trinity-rft/core';
-import { firstPerLogger } from '@trinity-rft/core/support';
+import { countPerLogger } from '@trinity-rft/core/support';
 import { createRewardFn } from '../../reward/index.js';
 import { z } from 'zod';
 import { otherRewards, readAs } from '../../definition/other-names.js';
@@ -24,8 +24,8 @@ export const trainableRulerArgs = z.strictObject({
 /** Range of the rewards of `math_reward`, from which they are scaled to [0, 1]. */
 const mathRange = { min: -0.1, max: 1.1 };
 
-/** Names of the reward functions of whose rewards out of range each logger has a warning. */
-const isFirstOf = firstPerLogger();
+/** Counts the rewards out of range by the name of their reward function. */
+const countOf = countPerLogger();
 
 /**
  * RULER in which the trained model is also the judge. For a random share of the tasks
@@ -76,7 +76,7 @@ export class MathTrainableRulerWorkflow extends SimpleWorkflow {
     const { min, max } = isMath ? mathRange : { min: 0, max: 1 };
     const { logger } = this.runtime;
     const slack = 1e-9;
-    if ((reward < min - slack || reward > max + slack) && isFirstOf(logger, name))
+    if ((reward < min - slack || reward > max + slack) && countOf(logger, name) === 1)
       logger.warn(
         `The reward function${name === '' ? '' : ` "${name}"`} returned ${reward}; math_trainable_ruler_workflow cuts rewards off to ${min} to ${max} when it compares them with the scores of its judge. To compare all of them, choose a reward function in this range, such as accuracy_reward.`,
       );
