@@ -141,16 +141,14 @@ function wire(to: Server, pieces: Iterable<Piece>, gapMs = 0): Promise<Wire> {
         const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, code]) => Number(code));
         resolve({ statuses, sent: socket.bytesWritten });
       });
+    const closed = new Promise((closes) => socket.once('close', closes));
     void (async () => {
       for (const piece of pieces) {
         if (socket.destroyed) return;
         if (piece === null) socket.end();
         else if (piece === 'reset') socket.resetAndDestroy();
         else if (!socket.write(piece))
-          await new Promise<void>((go) => {
-            socket.once('drain', go);
-            socket.once('close', () => go());
-          });
+          await Promise.race([new Promise((go) => socket.once('drain', go)), closed]);
         if (gapMs > 0) await new Promise((wait) => setTimeout(wait, gapMs));
       }
     })();
