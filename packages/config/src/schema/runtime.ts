@@ -127,7 +127,7 @@ export const log = section(
     level: field(
       oneOf(['DEBUG', 'INFO', 'WARNING', 'ERROR'], { warn: 'WARNING', critical: 'ERROR' }),
       'INFO',
-      'What is logged.',
+      'What is logged. Of equal failures of runs, the first, second, fourth, eighth ... are warnings, and the others INFO.',
       converted((level: keyof typeof logLevels): LogLevel => logLevels[level]),
     ),
     group_by_node: field(flag(), false, 'Ray only.', ignored('There is one node.')),

@@ -473,11 +473,11 @@ export function reportFailure(
   const what = `of workflow "${task.workflow}" failed${then}: ${describeError(error)}`;
   const count = countOfFailure(logger, what) ?? 1;
   const level = Number.isInteger(Math.log2(count)) ? 'warn' : 'info';
-  const times = count > 1 ? ` (${count} times)` : '';
-  logger[level](`Run ${runId(failed)} ${what}${times}${placeInCode(error, logger)}`, {
+  logger[level](`Run ${runId(failed)} ${what}${placeInCode(error, logger)}`, {
     taskset: task.index.taskset,
     row: task.index.row,
     attempt: tries,
+    times: count > 1 ? count : undefined,
   });
 }
 

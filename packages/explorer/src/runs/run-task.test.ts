@@ -525,15 +525,15 @@ describe('runTask', () => {
       expect(noted).toEqual(Array.from({ length: 4 }, () => 'The judge is busy.'));
       expect(runtime.logger.lines.map(({ message }) => message)).toEqual([
         'Run 9/4/1 of workflow "w" failed and will be retried: The judge is busy.',
-        'Run 9/4/2 of workflow "w" failed and will be retried: The judge is busy. (2 times)',
-        'Run 9/4/1 of workflow "w" failed and will be retried: The judge is busy. (3 times)',
+        'Run 9/4/2 of workflow "w" failed and will be retried: The judge is busy.',
+        'Run 9/4/1 of workflow "w" failed and will be retried: The judge is busy.',
         'Run 9/4/1 of workflow "w" failed: The judge is busy.',
       ]);
-      expect(runtime.logger.lines.map(({ level }) => level)).toEqual([
-        'warn',
-        'warn',
-        'info',
-        'warn',
+      expect(runtime.logger.lines.map(({ level, fields }) => [level, fields?.times])).toEqual([
+        ['warn', undefined],
+        ['warn', 2],
+        ['info', 3],
+        ['warn', undefined],
       ]);
     });
 

@@ -18,7 +18,7 @@ async function messageOf(text: string, fields: string): Promise<string | undefin
 }
 
 it('removes the fields of the log line, and nothing else that looks like fields', async () => {
-  const fields = 'taskset=sums row=3 attempt=1';
+  const fields = 'taskset=sums row=3 attempt=1 times=2';
   expect(await messageOf('No x="1" y="2"', fields)).toBe('No x="1" y="2"');
   expect(await messageOf('No', String.raw`taskset="my \"own\" set" row=3 attempt=1`)).toBe('No');
 });

@@ -22,7 +22,7 @@ export interface Failures {
 
 const line = /^\w+ +\S+ Run (\S+) of workflow ".*?" failed(?: and (.*?))?: (.*)$/s;
 /** Fields that the explorer adds to the line. */
-const fields = / taskset=(?:"(?:[^"\\]|\\.)*"|[^\s"]+) row=\d+ attempt=\d+$/;
+const fields = / taskset=(?:"(?:[^"\\]|\\.)*"|[^\s"]+) row=\d+ attempt=\d+(?: times=\d+)?$/;
 const chunkBytes = 1 << 20;
 const longestMessage = 600;
 
