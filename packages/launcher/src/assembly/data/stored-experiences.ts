@@ -13,15 +13,21 @@ import { isWithin } from './run-id.js';
 /**
  * Returns the path of the database to open. Training records its steps in the database, so the
  * database of another training run is copied into `jobDirectory` first, without the steps of that
- * run. An existing copy is used again.
+ * run. A training run that has begun uses its existing copy again.
  * @throws BufferError when the copy cannot be made
  */
-export async function ownDatabase(database: string, jobDirectory: string): Promise<string> {
+export async function ownDatabase(
+  database: string,
+  jobDirectory: string,
+  hasBegun: boolean,
+): Promise<string> {
   if (isWithin(jobDirectory, database)) return database;
   const copy = path.join(jobDirectory, 'buffer', path.basename(database));
-  if (existsSync(copy)) return copy;
+  if (hasBegun && existsSync(copy)) return copy;
   try {
     await mkdir(path.dirname(copy), { recursive: true });
+    // SQLite would apply the log of an earlier copy to the new one.
+    for (const log of ['-wal', '-shm']) await rm(`${copy}${log}`, { force: true });
     await fillFile(copy, async (draft) => {
       await rm(draft, { force: true });
       copyUnused(database, draft);
