@@ -102,7 +102,10 @@ export function createLateGroups({
         logger.info(
           `All tasks are explored. Waits for the rewards of ${waiting.length} of them, at the latest until their deadlines: trinity reward RUN ID VALUE.`,
         );
-      while (findDue().length < waiting.length) await clock.sleep(lookEveryMs, signal);
+      // Reading the due groups instead would decode all experiences at each check.
+      while (rewards.waiting().some(({ deadline }) => deadline > clock.now()))
+        await clock.sleep(lookEveryMs, signal);
+      findDue();
     },
   };
 }
