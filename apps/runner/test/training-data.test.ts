@@ -3,7 +3,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { readExperiences } from '@trinity-rft/buffer';
+import { readExperiences, sqliteExperienceStore } from '@trinity-rft/buffer';
+import { createExperience } from '@trinity-rft/core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { mainHere } from './support/main-here.js';
 import { runHere } from './support/run-here.js';
@@ -179,6 +180,67 @@ describe('dpo on a file of pairs', () => {
     expect(error).toBeUndefined();
     expect(trainer).toHaveLength(Number(changes));
     expect(previewOf('chosen')[0]).toMatchObject({ info: { preference: 'chosen' } });
+  });
+
+  it('keeps the choices of people in a file, and its own input', async () => {
+    const at = (file: string): string => path.join(workspace.root, file);
+    const store = sqliteExperienceStore({ path: at('compared.db') });
+    const explore = (task: number) =>
+      store.put(
+        [0, 1].map((run) =>
+          createExperience({
+            eid: { batch: 1, task, run, step: 0, suffix: '0' },
+            tokens: [1, 2],
+            promptLength: 1,
+            reward: run,
+            responseText: String(run),
+            info: { row: task },
+          }),
+        ),
+      );
+    const write = (...options: readonly string[]) =>
+      mainHere(
+        'pairs',
+        at('compared.db'),
+        '--tasks',
+        at('tasks.jsonl'),
+        '--prompt-key',
+        'question',
+        ...options,
+      );
+    const text = (file: string): string => readFileSync(at(file), 'utf8');
+    await explore(0);
+    await write('--output', at('people.jsonl'));
+    const chosen = text('people.jsonl').replace('"preferred":null', '"preferred":2');
+    workspace.write('people.jsonl', chosen);
+    await write('--label-studio', '--output', at('people.json'));
+    const labelled = JSON.stringify([
+      { ...(JSON.parse(text('people.json')) as object[])[0], annotations: [] },
+    ]);
+    workspace.write('people.json', labelled);
+    await explore(1);
+    await store.close();
+    const added = await write('--output', at('people.jsonl'));
+    expect(added.stdout).toContain('people.jsonl: 1 pairs');
+    expect(text('people.jsonl').split('\n')).toEqual([
+      chosen.trim(),
+      expect.stringContaining('"preferred":null'),
+      '',
+    ]);
+    await write('--label-studio', '--output', at('people.json'));
+    expect(JSON.parse(text('people.json'))).toEqual([
+      ...(JSON.parse(labelled) as object[]),
+      { data: expect.objectContaining({ preferred: null }) as object },
+    ]);
+    const files = ['people.jsonl', 'people.json', 'tasks.jsonl', 'compared.db'];
+    const before = files.map(text);
+    const refused = await Promise.all([
+      mainHere('pairs', at('people.jsonl'), '--output', at('people.jsonl')),
+      mainHere('pairs', `sqlite:///${at('compared.db')}`, '--output', at('compared.db')),
+      ...files.slice(1).map((file) => write('--output', at(file))),
+    ]);
+    expect(refused.map(({ exitCode }) => exitCode)).toEqual([2, 2, 2, 2, 2]);
+    expect(files.map(text)).toEqual(before);
   });
 
   it('names file, row, key and cure of a bad row before anything starts', async () => {

@@ -1,7 +1,8 @@
 /**
  * `trinity pairs`: writes stored responses for people to compare, and DPO rows from their choices.
  */
-import { readFile } from 'node:fs/promises';
+import { readFile, realpath, stat } from 'node:fs/promises';
+import path from 'node:path';
 import { redactText } from '@trinity-rft/core/support';
 import type { Command } from 'commander';
 import { jsonText, type AddCommand } from '../shared/command.js';
@@ -48,6 +49,14 @@ export const addPairs: AddCommand = (program, { exitWith, write }) =>
             `without a database (sqlite:///file.db or postgresql://...) as ${place}, which is ${redactText(holder)}`,
             '--table',
           );
+        for (const [name, file] of [
+          ['<from>', from.replace(/^sqlite:\/\/\//, '')],
+          ['--tasks', given.tasks],
+        ] as const)
+          if (file !== undefined && (await realPathOf(file)) === (await realPathOf(given.output)))
+            throw invalid(
+              `--output is "${redactText(given.output)}", the file of ${name}, which would be lost. Name another file to write.`,
+            );
         const count = await (given.tasks === undefined
           ? writeChosen(from, given)
           : writePairs(from, { ...given, tasks: given.tasks }));
@@ -76,13 +85,28 @@ async function writePairs(
   try {
     const pairs = answerPairs(reader.experiences(), { rows, promptKey });
     if (isDatabase(output)) return await writePairTable({ url: output, table }, pairs);
-    const text = labelStudio ? jsonText(pairs.map((data) => ({ data }))) : lines(pairs);
-    await writeOutput('--output', output, text);
-    return pairs.length;
+    const isThere = (await stat(output).catch(() => undefined))?.isFile() === true;
+    const before = isThere ? await readFrom(output) : [];
+    const known = new Set(before.map((item) => idOf(labelStudio ? dataOf(item) : item)));
+    if (known.has(undefined))
+      throw invalid(
+        `--output is "${output}", which has other lines than the pairs that this command adds to. Name another file to write.`,
+      );
+    const added = pairs.filter(({ id }) => !known.has(id));
+    const items = [...before, ...(labelStudio ? added.map((data) => ({ data })) : added)];
+    await writeOutput('--output', output, labelStudio ? jsonText(items) : lines(items));
+    return added.length;
   } finally {
     reader.close();
   }
 }
+
+const idOf = (pair: unknown): unknown => (pair as { readonly id?: unknown } | null)?.id;
+const dataOf = (item: unknown): unknown => (item as { readonly data?: unknown } | null)?.data;
+
+/** Returns the absolute path, without links if the file exists. */
+const realPathOf = (file: string): Promise<string> =>
+  realpath(file).catch(() => path.resolve(file));
 
 async function writeChosen(from: string, { output, table }: PairsArguments): Promise<number> {
   const { chosenRows, isDatabase, readPairTable } = await import('@trinity-rft/buffer/pairs');
