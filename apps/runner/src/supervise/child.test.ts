@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { systemClock } from '@trinity-rft/core';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { restartWithServerFlags, serverFlags } from '../shared/server-flags.js';
 import { startChild, type ChildEnd, type ChildOptions } from './child.js';
 
@@ -13,6 +14,7 @@ beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'trinity-child-'));
 });
 afterEach(() => {
+  vi.restoreAllMocks();
   Object.assign(process, { argv, execArgv });
   rmSync(folder, { recursive: true });
 });
@@ -59,4 +61,16 @@ it('is not restarted when this would not help', async () => {
     reason: 'ended with exit code 1',
   });
   expect(restarts).toEqual(['training ended with exit code 1; it starts again in 1 s.']);
+});
+
+it('is restarted as long as its work advances, and five times otherwise', async () => {
+  let now = 0;
+  vi.spyOn(Date, 'now').mockImplementation(() => (now += 61_000));
+  vi.spyOn(systemClock, 'sleep').mockResolvedValue();
+  let restarts = 0;
+  const end = await endOf('process.exit(1);', {
+    progress: () => Math.min(restarts, 3),
+    onRestart: () => void restarts++,
+  });
+  expect([end.exitCode, restarts]).toEqual([1, 3 + 5]);
 });

@@ -25,6 +25,11 @@ export interface ChildOptions {
    */
   readonly mayHelp?: (() => Promise<boolean>) | undefined;
   /**
+   * Returns a number that grows while the work advances, such as the last step.
+   * @default the number never grows
+   */
+  readonly progress?: (() => number | Promise<number>) | undefined;
+  /**
    * True if the process is not restarted after it has ended with the exit code of an interrupt.
    * @default false
    */
@@ -49,8 +54,9 @@ export interface ChildEnd {
 }
 
 /**
- * Maximum number of consecutive restarts. A process that has run for longer than {@link healthyMs}
- * starts a new count.
+ * Maximum number of consecutive restarts. The count starts anew when the work has advanced and the
+ * process has run for longer than {@link healthyMs}: loading a model may take longer than that, and
+ * the same step may fail after each restart.
  */
 const maxRestarts = 5;
 const healthyMs = 60_000;
@@ -61,6 +67,7 @@ export function startChild(options: ChildOptions): Child {
   let stopping = false;
   const pause = new AbortController();
   const run = async (): Promise<ChildEnd> => {
+    let furthest = 0;
     for (let restarts = 0; ; restarts++) {
       const start = Date.now();
       const lines = lastLines(20);
@@ -68,11 +75,15 @@ export function startChild(options: ChildOptions): Child {
         current = child;
       });
       const end = { name: options.name, exitCode: code, output: lines.text(), reason };
-      if (Date.now() - start > healthyMs) restarts = 0;
       const isOver =
         isFinal(code) || (options.mayBeInterrupted === true && code === exitCodes.interrupted);
-      const isHopeless = async (): Promise<boolean> => (await options.mayHelp?.()) === false;
-      if (stopping || isOver || restarts >= maxRestarts || (await isHopeless())) return end;
+      if (stopping || isOver || (await options.mayHelp?.()) === false) return end;
+      const reached = (await options.progress?.()) ?? 0;
+      if (reached > furthest && Date.now() - start > healthyMs) {
+        furthest = reached;
+        restarts = 0;
+      }
+      if (restarts >= maxRestarts) return end;
       const pauseMs = firstPauseMs * 2 ** restarts;
       options.onRestart(`${options.name} ${reason}; it starts again in ${pauseMs / 1000} s.`);
       await systemClock.sleep(pauseMs, pause.signal).catch(() => undefined);
