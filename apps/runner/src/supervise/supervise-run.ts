@@ -1,6 +1,5 @@
 /** `trinity run --explorers N`: supervises one trainer and N explorers on this machine. */
 import type { Terminal } from '@trinity-rft/launcher';
-import { readMetrics } from '@trinity-rft/monitor';
 import { exitCodes } from '../shared/exit-codes.js';
 import { interruptible } from '../shared/interrupt.js';
 import type { PluginOptions } from '../shared/options.js';
@@ -32,6 +31,7 @@ export async function superviseRun(options: SuperviseOptions, terminal: Terminal
   const { explorers } = options;
   const onRestart = (message: string): void => terminal.write(`${message}\n`);
   const progress = async (): Promise<number> => {
+    const { readMetrics } = await import('@trinity-rft/monitor');
     const lines = await readMetrics(options.metricsFile).catch(() => []);
     return lines.reduce((last, { step }) => Math.max(last, step), 0);
   };
