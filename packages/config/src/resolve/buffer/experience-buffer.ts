@@ -163,6 +163,15 @@ function store(context: StageContext, jobDirectory: string): ExperienceStoreConf
   const storageType = input.storage_type === 'sql' ? 'sql' : 'queue';
   if (input.storage_type === 'file') fileInsteadOfStore(context, mode === 'both');
   const inMemory = storageType === 'queue' && input.storage === 'memory';
+  if (storageType === 'sql')
+    sayIgnored(context, experienceBuffer, ['storage'], 'storage_type: sql is a database.');
+  else if (inMemory && !isPostgres(input.path))
+    sayIgnored(
+      context,
+      experienceBuffer,
+      ['path', 'keep_trained_steps'],
+      'storage: memory writes no database.',
+    );
   const path = inMemory ? undefined : databasePath(context, storageType, jobDirectory);
   if (mode === 'serve' && inMemory)
     context.report(
