@@ -104,6 +104,25 @@ describe('why', () => {
     },
   );
 
+  it('is followed when its folder is replaced, until it is removed', async () => {
+    const start = async (name: string): Promise<void> => {
+      mkdirSync(folder, { recursive: true });
+      const store = await openRunStore({ url: path.join(folder, 'run.db'), run: 'project/run' });
+      await store.join({ role: 'trainer', name, host: hostname(), pid: process.pid });
+      await store.close();
+    };
+    await start('old');
+    const reader = await openStatus(folder);
+    const names = async () => (await reader.look()).members.map(({ name }) => name);
+    expect(await names()).toEqual(['old']);
+    rmSync(folder, { recursive: true });
+    await start('new');
+    expect(await names()).toEqual(['new']);
+    rmSync(folder, { recursive: true });
+    await expect(names()).rejects.toThrow(/There is no /);
+    await reader.close();
+  });
+
   it('says which role is missing, follows waits to the process that works, and finds circles', async () => {
     await member('trainer', 't', 'the tasks of explore step 1', 'explorer');
     expect(renderCauses(await why())).toContain('CAUSE: there is no explorer. Start one');
