@@ -22,7 +22,9 @@ it('copies the experiences of another run while that run writes, without its tra
   await store.prune(1);
   const other = openSqlite(database);
   other.exec('BEGIN IMMEDIATE');
-  const copy = sqliteExperienceStore({ path: await ownDatabase(database, path.join(root, 'job'), false) });
+  const copy = sqliteExperienceStore({
+    path: await ownDatabase(database, path.join(root, 'job'), false),
+  });
   other.close();
   await store.close();
   await copy.rollback(0);
