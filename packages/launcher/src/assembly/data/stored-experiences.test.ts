@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { sqliteExperienceStore } from '@trinity-rft/buffer';
@@ -51,6 +51,33 @@ it('copies again until the run has begun', async () => {
   const kept = sqliteExperienceStore({ path: await ownDatabase(first, job, true) });
   expect((await kept.counts()).total).toBe(3);
   await kept.close();
+});
+
+it('trains on a database in the folder of the run, named through a link, and keeps its log', async () => {
+  const job = path.join(root, 'served');
+  mkdirSync(path.join(job, 'buffer'), { recursive: true });
+  symlinkSync(path.join(job, 'buffer'), path.join(root, 'linked'));
+  const file = path.join(job, 'buffer', 'experience_buffer.db');
+  const writer = sqliteExperienceStore({ path: file });
+  await writer.put([experienceOf(1), experienceOf(2)]);
+  expect(existsSync(`${file}-wal`)).toBe(true);
+  const linked = path.join(root, 'linked', 'experience_buffer.db');
+  const own = await ownDatabase(linked, job, false);
+  expect(existsSync(`${file}-wal`)).toBe(true);
+  await writer.close();
+  const trained = sqliteExperienceStore({ path: own });
+  expect((await trained.counts()).total).toBe(2);
+  await trained.close();
+});
+
+it('leaves an earlier copy and its log as they were if the next copy fails', async () => {
+  const job = path.join(root, 'failing');
+  const copy = path.join(job, 'buffer', 'experience_buffer.db');
+  mkdirSync(path.dirname(copy), { recursive: true });
+  for (const file of [copy, `${copy}-wal`]) writeFileSync(file, 'kept');
+  const missing = path.join(root, 'none', 'experience_buffer.db');
+  await expect(ownDatabase(missing, job, false)).rejects.toMatchObject({ code: 'BUFFER_COPY' });
+  expect([copy, `${copy}-wal`].map((file) => existsSync(file))).toEqual([true, true]);
 });
 
 it('does not create a database that is missing', async () => {

@@ -3,7 +3,7 @@
  * run can use it without changing the original.
  */
 import { existsSync } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, realpath, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { copyUnused } from '@trinity-rft/buffer/internal';
 import { describeError, BufferError } from '@trinity-rft/core';
@@ -24,13 +24,15 @@ export async function ownDatabase(
   if (isWithin(jobDirectory, database)) return database;
   const copy = path.join(jobDirectory, 'buffer', path.basename(database));
   if (hasBegun && existsSync(copy)) return copy;
+  // A link may lead into the folder of the run.
+  if ((await realPathOf(copy)) === (await realPathOf(database))) return copy;
   try {
     await mkdir(path.dirname(copy), { recursive: true });
-    // SQLite would apply the log of an earlier copy to the new one.
-    for (const log of ['-wal', '-shm']) await rm(`${copy}${log}`, { force: true });
     await fillFile(copy, async (draft) => {
       await rm(draft, { force: true });
       copyUnused(database, draft);
+      // SQLite would apply the log of an earlier copy to the new one.
+      for (const log of ['-wal', '-shm']) await rm(`${copy}${log}`, { force: true });
     });
     return copy;
   } catch (cause) {
@@ -40,3 +42,5 @@ export async function ownDatabase(
     );
   }
 }
+
+const realPathOf = (file: string): Promise<string> => realpath(file).catch(() => file);
