@@ -1,8 +1,7 @@
 /**
  * `trinity pairs`: writes stored responses for people to compare, and DPO rows from their choices.
  */
-import { readFile, realpath, stat } from 'node:fs/promises';
-import path from 'node:path';
+import { readFile, stat } from 'node:fs/promises';
 import { redactText } from '@trinity-rft/core/support';
 import type { Command } from 'commander';
 import { jsonText, type AddCommand } from '../shared/command.js';
@@ -26,7 +25,7 @@ export const addPairs: AddCommand = (program, { exitWith, write }) =>
     )
     .requiredOption(
       '--output <file>',
-      'file to write; pairs also into a database: sqlite:///file.db or postgresql://...',
+      'new file to write; pairs also into a database: sqlite:///file.db or postgresql://...',
     )
     .option('--tasks <file>', 'the task set that was explored; <from> is the database of the run')
     .option('--prompt-key <name>', 'column of the prompt in the task set', 'prompt')
@@ -49,20 +48,18 @@ export const addPairs: AddCommand = (program, { exitWith, write }) =>
             `without a database (sqlite:///file.db or postgresql://...) as ${place}, which is ${redactText(holder)}`,
             '--table',
           );
-        for (const [name, file] of [
-          ['<from>', from.replace(/^sqlite:\/\/\//, '')],
-          ['--tasks', given.tasks],
-        ] as const)
-          if (file !== undefined && (await realPathOf(file)) === (await realPathOf(given.output)))
-            throw invalid(
-              `--output is "${redactText(given.output)}", the file of ${name}, which would be lost. Name another file to write.`,
-            );
+        const output = isDatabase(given.output)
+          ? undefined
+          : await stat(given.output).catch(() => undefined);
+        if (output?.isFile() && output.size > 0)
+          throw invalid(
+            `--output is "${given.output}", which is not empty and may hold choices of people. Name a new file, or delete this one.`,
+          );
         const count = await (given.tasks === undefined
           ? writeChosen(from, given)
           : writePairs(from, { ...given, tasks: given.tasks }));
-        write(
-          `${redactText(given.output)}: ${count} ${given.tasks === undefined ? 'rows' : 'pairs'}\n`,
-        );
+        const what = given.tasks === undefined ? 'rows' : 'new pairs';
+        write(`${redactText(given.output)}: ${count} ${what}\n`);
         return exitCodes.done;
       }),
     );
@@ -85,28 +82,13 @@ async function writePairs(
   try {
     const pairs = answerPairs(reader.experiences(), { rows, promptKey });
     if (isDatabase(output)) return await writePairTable({ url: output, table }, pairs);
-    const isThere = (await stat(output).catch(() => undefined))?.isFile() === true;
-    const before = isThere ? await readFrom(output) : [];
-    const known = new Set(before.map((item) => idOf(labelStudio ? dataOf(item) : item)));
-    if (known.has(undefined))
-      throw invalid(
-        `--output is "${output}", which has other lines than the pairs that this command adds to. Name another file to write.`,
-      );
-    const added = pairs.filter(({ id }) => !known.has(id));
-    const items = [...before, ...(labelStudio ? added.map((data) => ({ data })) : added)];
-    await writeOutput('--output', output, labelStudio ? jsonText(items) : lines(items));
-    return added.length;
+    const text = labelStudio ? jsonText(pairs.map((data) => ({ data }))) : lines(pairs);
+    await writeOutput('--output', output, text);
+    return pairs.length;
   } finally {
     reader.close();
   }
 }
-
-const idOf = (pair: unknown): unknown => (pair as { readonly id?: unknown } | null)?.id;
-const dataOf = (item: unknown): unknown => (item as { readonly data?: unknown } | null)?.data;
-
-/** Returns the absolute path, without links if the file exists. */
-const realPathOf = (file: string): Promise<string> =>
-  realpath(file).catch(() => path.resolve(file));
 
 async function writeChosen(from: string, { output, table }: PairsArguments): Promise<number> {
   const { chosenRows, isDatabase, readPairTable } = await import('@trinity-rft/buffer/pairs');
