@@ -25,7 +25,7 @@ export interface ChildOptions {
    */
   readonly mayHelp?: (() => Promise<boolean>) | undefined;
   /**
-   * Returns a number that grows while the work advances, such as the last step.
+   * Returns a number that grows while the work advances, such as the last train step.
    * @default the number never grows
    */
   readonly progress?: (() => number | Promise<number>) | undefined;
@@ -54,11 +54,15 @@ export interface ChildEnd {
 }
 
 /**
- * Maximum number of consecutive restarts. The count starts anew when the work has advanced and the
- * process has run for longer than {@link healthyMs}: loading a model may take longer than that, and
- * the same step may fail after each restart.
+ * Maximum number of consecutive restarts. A process that has run for longer than {@link healthyMs}
+ * starts a new count.
  */
 const maxRestarts = 5;
+/**
+ * Maximum number of restarts while the work does not advance: loading a model may take longer than
+ * {@link healthyMs}, and the same step may fail after each restart.
+ */
+const maxIdleRestarts = 20;
 const healthyMs = 60_000;
 const firstPauseMs = 1000;
 
@@ -68,22 +72,23 @@ export function startChild(options: ChildOptions): Child {
   const pause = new AbortController();
   const run = async (): Promise<ChildEnd> => {
     let furthest = 0;
+    let idleRestarts = 0;
     for (let restarts = 0; ; restarts++) {
       const start = Date.now();
       const lines = lastLines(20);
       const { code, reason } = await runOnce(options, lines, (child) => {
         current = child;
       });
+      const ranMs = Date.now() - start;
       const end = { name: options.name, exitCode: code, output: lines.text(), reason };
       const isOver =
         isFinal(code) || (options.mayBeInterrupted === true && code === exitCodes.interrupted);
       if (stopping || isOver || (await options.mayHelp?.()) === false) return end;
       const reached = (await options.progress?.()) ?? 0;
-      if (reached > furthest && Date.now() - start > healthyMs) {
-        furthest = reached;
-        restarts = 0;
-      }
-      if (restarts >= maxRestarts) return end;
+      if (reached > furthest) idleRestarts = 0;
+      furthest = Math.max(furthest, reached);
+      if (ranMs > healthyMs) restarts = 0;
+      if (restarts >= maxRestarts || idleRestarts++ >= maxIdleRestarts) return end;
       const pauseMs = firstPauseMs * 2 ** restarts;
       options.onRestart(`${options.name} ${reason}; it starts again in ${pauseMs / 1000} s.`);
       await systemClock.sleep(pauseMs, pause.signal).catch(() => undefined);

@@ -8,7 +8,7 @@ import { startChild, type Child, type ChildEnd } from './child.js';
 export interface SuperviseOptions extends PluginOptions {
   readonly configPath: string;
   readonly explorers: number;
-  /** File to which the trainer writes the metrics of all processes. */
+  /** File to which the trainer writes metrics. */
   readonly metricsFile: string;
   /** Run name of all processes, which they keep when they are restarted. */
   readonly runName: string;
@@ -33,7 +33,8 @@ export async function superviseRun(options: SuperviseOptions, terminal: Terminal
   const progress = async (): Promise<number> => {
     const { readMetrics } = await import('@trinity-rft/monitor');
     const lines = await readMetrics(options.metricsFile).catch(() => []);
-    return lines.reduce((last, { step }) => Math.max(last, step), 0);
+    // Explore steps may run ahead of a train step that always fails.
+    return lines.findLast(({ role }) => role === 'trainer')?.step ?? 0;
   };
   terminal.write(`One trainer and ${explorers} explorers, each a process of its own.\n`);
   const trainer = startChild({
