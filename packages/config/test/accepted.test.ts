@@ -188,6 +188,7 @@ const accepted: Readonly<Record<string, Accepted>> = {
     [
       ['queue, storage: memory, path: ./data.db', 'path'],
       ['queue, storage: memory, keep_trained_steps: 2', 'keep_trained_steps'],
+      ['queue, storage: memory, path: "postgresql://host/db"', 'path'],
       ['sql, storage: memory', 'storage'],
     ].map(([set, key]): [string, Accepted] => [
       `${key} of storage_type: ${set}`,
@@ -199,6 +200,12 @@ const accepted: Readonly<Record<string, Accepted>> = {
       },
     ]),
   ),
+  'a place where the processes of a run meet, whatever one process would use': {
+    file: {
+      buffer: `${parts.buffer}\n  trainer_input: {experience_buffer: {storage: memory, path: "postgresql://host/db", keep_trained_steps: 2}}`,
+      rest: 'cluster: {explorers: 2}',
+    },
+  },
   'the size of an explore step in mode train': {
     file: {
       ...supervisedFile(''),
@@ -267,7 +274,6 @@ const accepted: Readonly<Record<string, Accepted>> = {
     file: {
       ...supervisedFile(''),
       model: 'model: {model_path: ./tiny, external_model: {model_name: gpt}}',
-      rest: 'explorer: {over_rollout: {wait_after_min: 4}, dynamic_timeout: {ratio: 4}}',
     },
   },
   'the batches of dapo, which samples dynamically': {
@@ -392,7 +398,7 @@ it.each(['train', 'serve'])('warns of each key for what mode %s does not do', (m
       top: `mode: ${mode}`,
       algorithm: `algorithm: {algorithm_type: ${algorithm}}`,
       buffer: `buffer:\n  train_batch_size: 1\n  explorer_input:\n    taskset: {path: ./tasks.jsonl, default_workflow_type: nosuch}\n    eval_tasksets: [{path: ./tasks.jsonl, default_workflow_type: nosuch}]\n  ${mode === 'train' ? 'trainer_input: {experience_buffer: {path: tasks.jsonl}}' : ''}`,
-      rest: 'explorer: {eval_interval: 5, failure_reward: 0, max_inflight_batches: 3, over_rollout: {ratio: 0.5}, dynamic_timeout: {enable: true}}\ncluster: {explorers: 2}\nsynchronizer: {sync_style: fully_async, max_staleness: 3}',
+      rest: 'explorer: {eval_interval: 5, failure_reward: 0, max_inflight_batches: 3, over_rollout: {wait_after_min: 5}, dynamic_timeout: {ratio: 4}}\ncluster: {explorers: 2}\nsynchronizer: {sync_style: fully_async, max_staleness: 3}',
     }),
   );
   const keys = warnings.flatMap((text) => / (\S+): ignored\. In mode/.exec(text)?.[1] ?? []);
@@ -400,13 +406,38 @@ it.each(['train', 'serve'])('warns of each key for what mode %s does not do', (m
     'buffer.explorer_input.eval_tasksets',
     'buffer.explorer_input.taskset',
     'cluster.explorers',
-    'explorer.dynamic_timeout.enable',
+    'explorer.dynamic_timeout',
     'explorer.eval_interval',
     'explorer.failure_reward',
     'explorer.max_inflight_batches',
-    'explorer.over_rollout.ratio',
+    'explorer.over_rollout',
     'synchronizer.max_staleness',
     'synchronizer.sync_style',
+  ]);
+});
+
+it('warns of each key for what mode bench does not do', () => {
+  const { warnings } = parse(
+    cwd,
+    yaml({
+      top: 'mode: bench',
+      buffer:
+        'buffer:\n  total_steps: 5\n  explorer_input:\n    taskset: {path: ./tasks.jsonl}\n    eval_tasksets: [{path: ./tasks.jsonl, default_workflow_type: math_workflow}]',
+      rest: 'explorer: {failure_reward: 0, max_inflight_batches: 3, over_rollout: {ratio: 0.5}}\ncluster: {explorers: 2}\nsynchronizer: {sync_interval: 3, sync_style: fully_async}\ntrainer: {total_steps: 3, save_interval: 2}',
+    }),
+  );
+  const keys = warnings.flatMap((text) => / (\S+): ignored\. In mode/.exec(text)?.[1] ?? []);
+  expect(keys.toSorted()).toEqual([
+    'buffer.explorer_input.taskset',
+    'buffer.total_steps',
+    'cluster.explorers',
+    'explorer.failure_reward',
+    'explorer.max_inflight_batches',
+    'explorer.over_rollout',
+    'synchronizer.sync_interval',
+    'synchronizer.sync_style',
+    'trainer.save_interval',
+    'trainer.total_steps',
   ]);
 });
 

@@ -23,12 +23,14 @@ const ofEvaluations = (reason: string): readonly UnreadKeys[] => [
   { section: ['explorer'], names: ['eval_interval'], reason },
 ];
 
-/** Keys for rollouts of tasks, in modes that have none. */
-const ofRollouts = (reason: string): readonly UnreadKeys[] => [
+/** Keys for rollouts of tasks to train on, in modes that have none. `others` are of the explorer. */
+const ofRollouts = (reason: string, ...others: readonly string[]): readonly UnreadKeys[] => [
   { section: ['buffer', 'explorer_input'], names: ['tasksets'], reason },
-  { section: ['explorer'], names: ['failure_reward', 'max_inflight_batches'], reason },
-  { section: ['explorer', 'over_rollout'], names: ['ratio'], reason },
-  { section: ['explorer', 'dynamic_timeout'], names: ['enable'], reason },
+  {
+    section: ['explorer'],
+    names: ['failure_reward', 'max_inflight_batches', 'over_rollout', ...others],
+    reason,
+  },
   { section: ['cluster'], names: ['explorers'], reason },
 ];
 
@@ -47,6 +49,7 @@ const furtherTasks = {
   reason: 'no further tasks are drawn',
 };
 
+const trainsNothing = 'nothing is trained';
 const evaluates = 'nothing is evaluated; trinity eval FILE evaluates the checkpoints';
 
 /** Keys that have no effect, by mode, with the reason. */
@@ -63,7 +66,7 @@ const unread: Readonly<Partial<Record<Mode, readonly UnreadKeys[]>>> = {
       reason: 'clients decide how much is explored; trainer.total_steps limits the train steps',
     },
     furtherTasks,
-    ...ofRollouts('clients explore'),
+    ...ofRollouts('clients explore', 'dynamic_timeout'),
     ...ofEvaluations(evaluates),
   ],
   train: [
@@ -78,8 +81,15 @@ const unread: Readonly<Partial<Record<Mode, readonly UnreadKeys[]>>> = {
       reason: 'no explorer takes the weights',
     },
     furtherTasks,
-    ...ofRollouts('nothing is explored'),
+    ...ofRollouts('nothing is explored', 'dynamic_timeout'),
     ...ofEvaluations(evaluates),
+  ],
+  bench: [
+    { section: ['buffer'], names: ['total_steps', 'total_epochs'], reason: trainsNothing },
+    { section: ['synchronizer'], names: ['sync_interval', ...timing], reason: trainsNothing },
+    { section: ['trainer'], names: ['total_steps', 'save_interval'], reason: trainsNothing },
+    furtherTasks,
+    ...ofRollouts(trainsNothing),
   ],
 };
 

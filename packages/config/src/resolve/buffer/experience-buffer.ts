@@ -165,7 +165,7 @@ function store(context: StageContext, jobDirectory: string): ExperienceStoreConf
   const inMemory = storageType === 'queue' && input.storage === 'memory';
   if (storageType === 'sql')
     sayIgnored(context, experienceBuffer, ['storage'], 'storage_type: sql is a database.');
-  else if (inMemory && !isPostgres(input.path))
+  else if (inMemory && !(isPostgres(input.path) && hasProcesses(context)))
     sayIgnored(
       context,
       experienceBuffer,
@@ -250,8 +250,12 @@ function checkStored(context: StageContext, path: string | undefined): void {
   }
 }
 
+/** Returns true if several processes explore and train. */
+const hasProcesses = ({ part, input }: StageContext): boolean =>
+  part !== undefined || input.cluster.explorers > 0;
+
 function warnOfOneProcess(context: StageContext, name: string): void {
-  if (context.input.cluster.explorers > 0) return;
+  if (hasProcesses(context)) return;
   context.warn(
     at('path'),
     `is where processes of a run meet, and one process does not use it: its queue is buffer/${name}.db. Start the run with --explorers N, or its processes with --mode train and --mode explore.`,
