@@ -1,7 +1,7 @@
 /** Tests `trinity status` and `trinity why` with real processes that are stopped, killed, or wait. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
 import { findPostgres, startPostgres } from '@trinity-rft/test-support';
@@ -117,7 +117,9 @@ describe('why', () => {
     expect(await names()).toEqual(['old']);
     rmSync(folder, { recursive: true });
     await start('new');
-    expect(await names()).toEqual(['new']);
+    expect(await Promise.all([names(), names()])).toEqual([['new'], ['new']]);
+    // The last connection removes the log.
+    expect(existsSync(path.join(folder, 'run.db-wal'))).toBe(false);
     rmSync(folder, { recursive: true });
     await expect(names()).rejects.toThrow(/There is no /);
     await reader.close();

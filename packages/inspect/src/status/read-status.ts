@@ -24,17 +24,16 @@ export async function openStatus(
   run: string,
   options: Omit<ConfigurationOptions, 'configPath'> = {},
 ): Promise<StatusReader> {
-  let reader = await open(run, options);
+  const reader = await open(run, options);
   return {
+    ...reader,
     look: () =>
       reader.look().catch(async (cause: unknown) => {
         if (!TrinityError.is(cause) || cause.code !== 'STORE_GONE') throw cause;
-        const reopened = await open(run, options);
-        await reader.close();
-        reader = reopened;
-        return reader.look();
+        // Opened for this call only: several callers may share the reader.
+        const replaced = await open(run, options);
+        return replaced.look().finally(() => replaced.close());
       }),
-    close: () => reader.close(),
   };
 }
 

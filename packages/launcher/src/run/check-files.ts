@@ -396,7 +396,7 @@ function checkBound({ stage, warn }: Check, steps: number, dataEnds: string): vo
   const why =
     totalSteps === undefined
       ? `${dataEnds}. Set buffer.total_steps, which wins over total_epochs.`
-      : `the run ends after ${steps} train steps: buffer.total_steps is ${totalSteps}. Raise that one.`;
+      : `the run ends after ${steps} train steps: buffer.total_steps is ${totalSteps}. Raise buffer.total_steps.`;
   warn(['trainer', 'total_steps'], `got ${bound}, but ${why}`);
 }
 
