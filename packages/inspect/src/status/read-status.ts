@@ -32,7 +32,11 @@ export async function openStatus(
         if (!TrinityError.is(cause) || cause.code !== 'STORE_GONE') throw cause;
         // Opened for this call only: several callers may share the reader.
         const replaced = await open(run, options);
-        return replaced.look().finally(() => replaced.close());
+        try {
+          return await replaced.look();
+        } finally {
+          await replaced.close();
+        }
       }),
   };
 }
