@@ -19,6 +19,21 @@ it('has the newest evaluations of the first and the last step', () => {
   expect(report).toContain('0.375 (after step 0) -> 0.750 (after step 20)');
 });
 
+it('keeps the step of the evaluation at the end when the run becomes longer', () => {
+  const line = (step: number, name: string, mean: number) => ({
+    ...({ role: 'explorer', step, timing: {} } as const),
+    metrics: { [name]: mean },
+  });
+  const explored = (step: number) => line(step, 'rollout/reward/mean', 0.5);
+  const evaluated = (step: number, mean: number) => line(step, 'eval/t/reward/mean@1', mean);
+  // It ended after step 1, and later after step 2; step 2 is also evaluated as it is explored.
+  const metrics = [explored(1), evaluated(2, 0.25), explored(2), evaluated(2, 0.75)];
+  const stages = [{ directory: '/x', metrics, log: [] }];
+  expect(renderReport({ jobDirectory: '/x', stages })).toContain(
+    '0.250 (after step 1) -> 0.750 (after step 2)',
+  );
+});
+
 it('shows that a metric is not finite any more', () => {
   const metrics = [0.5, 0.25, null].map((loss, i) => ({
     ...{ role: 'trainer' as const, step: i + 1, timing: {} },
