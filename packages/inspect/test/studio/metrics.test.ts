@@ -308,6 +308,12 @@ describe('how far a run is', () => {
   it.each([
     ['a file elsewhere', { ...epochs, ...sums, [`${set}[0].path`]: 'no.jsonl' }, 'dataElsewhere'],
     ['a data set of another form', { ...epochs, [`${set}[0].name`]: 'hub' }, 'dataElsewhere'],
+    ['a part of a file', { ...epochs, ...sums, [`${set}[0].split`]: 'train[:2]' }, 'dataElsewhere'],
+    [
+      'what a pipeline selects',
+      { ...epochs, ...sums, 'data_processor.task_pipeline.top_k': 2 },
+      'dataElsewhere',
+    ],
     [
       'tasks that are drawn until they teach',
       { ...epochs, ...sums, 'explorer.dynamic_sampling.enable': true },
