@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { renderMetric, renderReport } from './render.js';
+import { renderEnd, renderMetric, renderReport } from './render.js';
 
 it('has the newest evaluations of the first and the last step', () => {
   const rewards = [
@@ -52,4 +52,15 @@ it('has no best reward where none is finite', () => {
   }));
   const stages = [{ directory: '/x', metrics, log: [] }];
   expect(renderReport({ jobDirectory: '/x', stages })).toContain('NaN -> NaN in 2 explore steps\n');
+});
+
+it('ends with the stage that trained, where a benchmark follows it', async () => {
+  const line = (role: 'explorer' | 'bench', step: number, name: string) => ({
+    ...({ role, step, timing: {} } as const),
+    metrics: { [name]: 0.5 },
+  });
+  const trained = [line('explorer', 0, 'eval/t/reward/mean@1'), line('explorer', 1, 'rollout/x')];
+  const benched = [line('bench', 0, 'bench/t/reward/mean@1')];
+  const stages = [trained, benched].map((metrics, i) => ({ directory: `/${i}`, metrics, log: [] }));
+  expect(await renderEnd({ jobDirectory: '/x', stages })).toContain('eval/t  0.500 (after step 0)');
 });

@@ -6,7 +6,7 @@ import { evaluatedAfter, figureMetrics, isExploreStep, plotCurve } from '@trinit
 import { curveOf, metricNames, type MetricLine } from '@trinity-rft/monitor';
 import { newestOfSteps } from '../diagnosis/index.js';
 import { verdictOfRun } from './diagnose-run.js';
-import type { RunReport, StageReport } from './run-report.js';
+import { lastTrained, type RunReport, type StageReport } from './run-report.js';
 
 interface RenderReportOptions {
   /** Number of log lines to show, counted from the end. @default 10 */
@@ -106,7 +106,7 @@ const good: ReadonlySet<unknown> = new Set(['learned', 'notEvaluated']);
  * Returns an empty string if the run has no metrics.
  */
 export async function renderEnd(report: RunReport): Promise<string> {
-  const last = report.stages.at(-1);
+  const last = lastTrained(report);
   if (!last) return '';
   const values = curveOf(last.metrics, rewardMetric).map(([, value]) => value);
   const curve =

@@ -66,6 +66,10 @@ export async function reportRun(
   throw nothingIn(jobDirectory);
 }
 
+/** Last stage with metrics other than those of benchmarks; if there is none, the last stage. */
+export const lastTrained = ({ stages }: RunReport): StageReport | undefined =>
+  stages.findLast(({ metrics }) => metrics.some(({ role }) => role !== 'bench')) ?? stages.at(-1);
+
 export const nothingIn = (jobDirectory: string): ConfigError =>
   new ConfigError(
     `${jobDirectory} has no log and no metrics. Expected the folder of a run that was started.`,
