@@ -286,6 +286,11 @@ describe('how far a run is', () => {
     expect(await stepsOf('job/evaluations')).toBeUndefined();
   });
 
+  it('is unknown for a benchmark, which takes no steps', async () => {
+    const run = await summaryOf({ mode: 'bench', 'buffer.total_steps': 4 });
+    expect([run?.steps, run?.noTotal]).toEqual([undefined, undefined]);
+  });
+
   const epochs = { mode: 'both', 'buffer.total_epochs': 3, 'buffer.batch_size': 2 };
   const set = 'buffer.explorer_input.tasksets';
   const sums = { [`${set}[0].name`]: 'sums', [`${set}[0].path`]: 'sums.jsonl' };
