@@ -1,7 +1,7 @@
 /** Tests the actions of the studio in a browser. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
@@ -253,6 +253,24 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     expect(await look.violations()).toEqual([]);
     await look.page.locator(`${row} .sure`).click();
     await look.says(`${row} [role=status]`, 'does not record from which configuration');
+    expect(look.problems).toEqual([]);
+    await look.page.close();
+  });
+
+  it('offers to resume a failed run, but not its failed evaluations', { timeout }, async () => {
+    for (const folder of ['failing', 'failing/evaluations', 'served/evaluations']) {
+      mkdirSync(path.join(bench.root, folder, 'log'), { recursive: true });
+      writeFileSync(path.join(bench.root, folder, 'log/trinity.log'), '');
+      writeFileSync(path.join(bench.root, folder, 'failure.txt'), 'Error: no memory');
+    }
+    const served = JSON.stringify({ stages: [{ mode: 'serve' }] });
+    writeFileSync(path.join(bench.root, 'served/evaluations/settings.json'), served);
+    const look = await open('runs');
+    const row = (id: string) => `tr:has(a[href$="run=${encodeURIComponent(id)}"])`;
+    await look.says(`${row('failing')} .run-control`, 'Resume failing');
+    await look.says(`${row('served/evaluations')} .run-control`, 'Resume served/evaluations');
+    await look.says(row('failing/evaluations'), 'no memory');
+    expect(await look.text(`${row('failing/evaluations')} .run-control`)).toBe('');
     expect(look.problems).toEqual([]);
     await look.page.close();
   });
