@@ -219,6 +219,11 @@ describe('status', () => {
     await expect(openStatus(folder)).rejects.toThrow(/The last one failed, on 2/);
   });
 
+  it('is absent from a file that was cut off', async () => {
+    writeFileSync(path.join(folder, 'status.json'), '');
+    await expect(openStatus(folder)).rejects.toThrow(/^No run was started in /);
+  });
+
   it.each([
     ['serve', 'run', /^Process \d+ serves the run in .*GET \/metrics/],
     ['both', 'serve', /^Process \d+ serves the run in .*GET \/metrics/],
