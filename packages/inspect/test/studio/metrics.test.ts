@@ -193,10 +193,14 @@ describe('what happened', () => {
   it('is marked on the axis of the role', async () => {
     mkdirSync(path.join(folder, 'global_step_2'));
     writeFileSync(path.join(folder, 'failure.txt'), 'EngineError: <b>gone</b>\n  at x.ts\n');
-    writeFileSync(
-      path.join(folder, 'log', 'trinity.log'),
-      'INFO  2026-11-22T18:30:43.918Z Resumes at explore step 2 and train step 1.\n',
-    );
+    for (const [name, day, step] of [
+      ['trinity.log.1', 21, 1],
+      ['trinity.log', 22, 2],
+    ] as const)
+      writeFileSync(
+        path.join(folder, 'log', name),
+        `INFO  2026-11-${day}T18:30:43.918Z Resumes at explore step ${step} and train step 1.\n`,
+      );
     const marks = (role: string, axis: string): Promise<Marks> =>
       ask('runs/job%2Fgrpo/marks', { role, axis });
     expect((await marks('explorer', 'step')).marks).toEqual([
@@ -205,6 +209,7 @@ describe('what happened', () => {
       { kind: 'weights', x: 2, text: '1' },
       { kind: 'weights', x: 3, text: '2' },
       { kind: 'evaluation', x: 0, text: '0' },
+      { kind: 'restart', x: 1, text: '2026-11-21T18:30:43.918Z' },
       { kind: 'restart', x: 2, text: '2026-11-22T18:30:43.918Z' },
       { kind: 'failure', x: 3, text: 'EngineError: <b>gone</b>' },
     ]);
@@ -223,10 +228,11 @@ describe('what happened', () => {
       { kind: 'weights', x: 1, text: '1' },
       { kind: 'weights', x: 2, text: '2' },
       { kind: 'evaluation', x: 0, text: '0' },
+      { kind: 'restart', x: 1, text: '2026-11-21T18:30:43.918Z' },
       { kind: 'restart', x: 1, text: '2026-11-22T18:30:43.918Z' },
     ]);
     expect((await curve('bench', 'bench/x', 'tokens')).x).toEqual([0, 100, 200]);
-    expect(counts).toEqual({ checkpoint: 2, weights: 2, evaluation: 1, restart: 1, failure: 1 });
+    expect(counts).toEqual({ checkpoint: 2, weights: 2, evaluation: 1, restart: 2, failure: 1 });
   });
 });
 
