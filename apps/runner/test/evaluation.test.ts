@@ -10,7 +10,7 @@ import { metricLines, weightsDigest } from './support/run-record.js';
 import { mainHere } from './support/main-here.js';
 import { finishHere, runHere } from './support/run-here.js';
 import { trinity, type Ended } from './support/trinity.js';
-import { createWorkspace, type Workspace } from './support/workspace.js';
+import { createWorkspace, evalTasksets, type Workspace } from './support/workspace.js';
 
 let workspace: Workspace;
 let config: string;
@@ -275,4 +275,22 @@ it('runs a configuration that was read before with the scorers that it names', a
   const options = { cwd: workspace.root, pluginDirs: ['plugins'], env: {} };
   const { loaded } = await readConfiguration({ configPath: file, ...options });
   expect((await runHere(workspace, file, { configPath: loaded })).error).toBeUndefined();
+});
+
+it('is of the last stage that trains, with the sets of the benchmark after it', async () => {
+  const place = path.join(workspace.root, 'runs/tests/benched');
+  const stages = [
+    { stage_name: 'grpo', buffer: { total_steps: 1 } },
+    { stage_name: 'last', mode: 'bench', ...evalTasksets },
+  ];
+  const file = workspace.config('benched.yaml', { stages, name: 'benched' });
+  const { summary } = await runHere(workspace, file);
+  expect(summary).toMatchObject({ hasEvaluations: true });
+  const here = (name: string, ...args: readonly string[]) =>
+    trinity(workspace.root, name, file, '--plugin-dir', 'plugins', ...args);
+  const story = JSON.parse((await here('report', '--json')).stdout) as { folder: string };
+  expect(story.folder).toBe(path.join(place, 'grpo'));
+  const evaluated = await here('eval');
+  expect([evaluated.exitCode, evaluated.stderr]).toEqual([0, '']);
+  expect(evaluated.stdout).toContain('last step 1');
 });

@@ -1,4 +1,7 @@
 /** Tests `trinity status` and `trinity why` on a trainer and explorers that are stopped in turn. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import path from 'node:path';
 import {
   causesOf,
   openStatus,
@@ -6,8 +9,9 @@ import {
   renderStatus,
   type RunStatus,
 } from '@trinity-rft/inspect';
+import { writeEnd } from '@trinity-rft/launcher/files';
 import { describe, expect, it, vi } from 'vitest';
-import path from 'node:path';
+import { main } from '../src/main.js';
 import { startTrinity } from './support/trinity.js';
 import { createWorkspace } from './support/workspace.js';
 
@@ -73,4 +77,28 @@ describe('a trainer with two explorers', { tags: ['slow'] }, () => {
       await running.ended;
     }
   });
+});
+
+it('stops watching when the only process of the run has ended', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'trinity-watched-'));
+  const file = path.join(folder, 'status.json');
+  const own = { pid: process.pid, host: hostname(), at: Date.now() };
+  const waits = { explorer: [], trainer: [] };
+  const progress = { exploreStep: 4, trainStep: 3, version: 2 };
+  writeFileSync(file, JSON.stringify({ ...own, waits, progress }));
+  await writeEnd(folder, { how: 'finished', trainStep: 3, at: Date.now() });
+  const shown: string[] = [];
+  const exitCode = await main(['status', folder, '--watch'], {
+    out: (text) => {
+      shown.push(text);
+      rmSync(file, { force: true });
+    },
+    err: (text) => shown.push(text),
+  });
+  rmSync(folder, { recursive: true });
+  expect(exitCode).toBe(0);
+  expect(shown).toEqual([
+    expect.stringContaining('train step'),
+    expect.stringContaining('The last one finished after train step 3'),
+  ]);
 });

@@ -1,8 +1,10 @@
 /** Entry of the page: frame and current page. */
 import '@awesome.me/webawesome/dist/styles/themes/default.css';
 import '@awesome.me/webawesome/dist/styles/native.css';
-import { render } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { render, type ComponentChildren } from 'preact';
+import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
+import { messageOf } from './api.js';
+import { Problem } from './design/states.js';
 import { Toasts } from './design/toast.js';
 import { Header } from './frame/header.js';
 import { KeyboardHelp, useKeyboard } from './frame/keyboard.js';
@@ -49,13 +51,9 @@ function App() {
         <RunHeader id={id} run={run} runs={runs ?? []} shown={name} />
       )}
       <main id="main" tabIndex={-1}>
-        <Page
-          key={`${name} ${id}`}
-          runs={runs}
-          left={left}
-          run={run}
-          place={{ ...place, page: name }}
-        />
+        <Guarded key={`${name} ${id}`}>
+          <Page runs={runs} left={left} run={run} place={{ ...place, page: name }} />
+        </Guarded>
       </main>
       {opened === 'palette' && (
         <Palette runs={runs ?? []} run={id} onClose={() => setOpened(undefined)} />
@@ -64,6 +62,12 @@ function App() {
       <Toasts />
     </>
   );
+}
+
+/** Shows an error of a page in its place, so that the other pages still work. */
+function Guarded({ children }: { readonly children: ComponentChildren }) {
+  const [error] = useErrorBoundary((thrown: unknown) => reportError(thrown));
+  return error === undefined ? children : <Problem text={messageOf(error)} />;
 }
 
 function focusMain(event: Event): void {

@@ -1,7 +1,7 @@
 /** Tests the actions of the studio in a browser. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
@@ -215,6 +215,35 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     await look.page.close();
   });
 
+  it('says at a setting why the text has no place for it', { timeout }, async () => {
+    const look = await open('builder');
+    await look.page.locator('.files ::-p-text(job.yaml)').click();
+    await look.type('.yaml textarea', 'model: *b');
+    await look.says('.builder [role=alert]', 'Unresolved alias');
+    await look.type('.yaml textarea', 'model: 3');
+    await look.type('.settings input[type=search]', 'model_path');
+    await look.type('input[id="setting-model.model_path"]', './model\n');
+    await look.says('[id="wrong-model.model_path"]', 'model is not a section. Remove its value');
+    expect(await look.page.$eval('.yaml textarea', (area) => area.value)).toBe('model: 3');
+    await look.type('.yaml textarea', 'model: ');
+    await look.page.waitForSelector('[id="wrong-model.model_path"]', { hidden: true });
+    expect(look.problems).toEqual([]);
+    await look.page.close();
+  });
+
+  it('shows an error of a page in its place', { timeout }, async () => {
+    const look = await open('runs');
+    await look.page.evaluate(
+      "const ask = fetch; globalThis.fetch = async (at, ...rest) => String(at).includes('builder/files') ? Response.json({}) : ask(at, ...rest)",
+    );
+    await look.page.locator('nav a[href^="#page=builder"]').click();
+    await look.says('main > [role=alert]', 'undefined');
+    await look.page.locator('nav a[href^="#page=runs"]').click();
+    await look.page.waitForSelector('main table');
+    expect(look.problems).toHaveLength(1);
+    await look.page.close();
+  });
+
   it('says at the run why it cannot be resumed', { timeout }, async () => {
     const look = await open('runs');
     const row = 'tr:has(a[href$="run=run"]) .run-control';
@@ -224,6 +253,24 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     expect(await look.violations()).toEqual([]);
     await look.page.locator(`${row} .sure`).click();
     await look.says(`${row} [role=status]`, 'does not record from which configuration');
+    expect(look.problems).toEqual([]);
+    await look.page.close();
+  });
+
+  it('offers to resume a failed run, but not its failed evaluations', { timeout }, async () => {
+    for (const folder of ['failing', 'failing/evaluations', 'served/evaluations']) {
+      mkdirSync(path.join(bench.root, folder, 'log'), { recursive: true });
+      writeFileSync(path.join(bench.root, folder, 'log/trinity.log'), '');
+      writeFileSync(path.join(bench.root, folder, 'failure.txt'), 'Error: no memory');
+    }
+    const served = JSON.stringify({ stages: [{ mode: 'serve' }] });
+    writeFileSync(path.join(bench.root, 'served/evaluations/settings.json'), served);
+    const look = await open('runs');
+    const row = (id: string) => `tr:has(a[href$="run=${encodeURIComponent(id)}"])`;
+    await look.says(`${row('failing')} .run-control`, 'Resume failing');
+    await look.says(`${row('served/evaluations')} .run-control`, 'Resume served/evaluations');
+    await look.says(row('failing/evaluations'), 'no memory');
+    expect(await look.text(`${row('failing/evaluations')} .run-control`)).toBe('');
     expect(look.problems).toEqual([]);
     await look.page.close();
   });

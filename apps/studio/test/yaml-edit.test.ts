@@ -65,6 +65,32 @@ describe('a setting in a YAML text', () => {
     expect(setInYaml('# only a comment', ['name'], 'x')).toBe('# only a comment\nname: x\n');
   });
 
+  it.each([
+    ['mode: both\nmodel:\n', 'mode: both\nmodel:\n  model_path: x\n'],
+    ['model:\n  # a comment\nname: y\n', 'model:\n  # a comment\n  model_path: x\nname: y\n'],
+    ['model: &m\nb: *m\n', 'model: &m\n  model_path: x\nb: *m\n'],
+  ])('fills the empty section of %j', (before, after) => {
+    expect(setInYaml(before, ['model', 'model_path'], 'x')).toBe(after);
+  });
+
+  it('fills an empty section several levels deep', () => {
+    const set = (...path: KeyPath) => setInYaml('buffer:\n', ['buffer', 'input', ...path], 'x');
+    expect(set('taskset', 'path')).toBe('buffer:\n  input:\n    taskset:\n      path: x\n');
+    expect(set('sets', 0, 'path')).toBe('buffer:\n  input:\n    sets:\n      - path: x\n');
+  });
+
+  it('does not replace a value by a section', () => {
+    const set = (before: string) => () => setInYaml(before, ['model', 'model_path'], 'x');
+    expect(set('model: 3')).toThrow(
+      'model is not a section. Remove its value, so that model.model_path can be set',
+    );
+    expect(set('a: &a {}\nmodel: *a')).toThrow('model is not a section.');
+  });
+
+  it('names an alias without an anchor', () => {
+    expect(readYaml('a: &base {}\nmodel: *b').problem).toMatch(/^Unresolved alias/);
+  });
+
   it('is what was set, whatever it is, and keeps every comment', () => {
     const key = fc.constantFrom(
       'name',

@@ -33,6 +33,7 @@ import {
   toPlain,
   type KeyPath,
   type MapNode,
+  type Node,
   isText,
   textsUnder,
   type TextNode,
@@ -259,29 +260,46 @@ function withOverrides(file: MapNode, overrides: ParseConfigOptions['overrides']
   if (overrides === undefined) return file;
   const over = fromPlain(overrides, [], nowhere) as MapNode;
   if (file.entries.size === 0) return over;
-  const merged = merge(file, over, 'base') as MapNode;
-  return overrides['mode'] === 'bench' ? withLastStage(merged, over) : merged;
+  const base = overrides['mode'] === 'bench' ? withLastStage(file, over) : file;
+  return merge(base, over, 'base') as MapNode;
 }
 
 /**
- * Merges the overrides into the last stage as well, so that its mode becomes `bench`. An evaluation
- * uses the last stage, whatever mode the file sets for it.
+ * Merges the overrides into the last stage that is not of mode `bench`, so that its mode becomes
+ * `bench`. Benchmarks after it have no checkpoints: they are left out, and their sections, such as
+ * evaluation sets, apply to this stage.
  */
 function withLastStage(file: MapNode, over: MapNode): MapNode {
   const entry = file.entries.get('stages');
   const list = entry?.node;
-  const last = list?.kind === 'list' ? list.items.at(-1) : undefined;
-  if (entry === undefined || list?.kind !== 'list' || last === undefined) return file;
-  // Stages can set only sections and the mode.
-  const entries = [...over.entries].filter(
-    ([key, { node }]) => key === 'mode' || node.kind === 'map',
+  if (entry === undefined || list?.kind !== 'list') return file;
+  const trained = list.items.findLastIndex((stage) => (modeIn(stage) ?? modeIn(file)) !== 'bench');
+  const index = trained === -1 ? list.items.length - 1 : trained;
+  const [last, ...benchmarks] = list.items.slice(index);
+  if (last === undefined) return file;
+  const stage = [...benchmarks, over].reduce<Node>(
+    (base, each) => merge(base, partsOfStage(each), 'base'),
+    last,
   );
-  const own: MapNode = { ...over, entries: new Map(entries) };
-  const items = [...list.items.slice(0, -1), merge(last, own, 'base')];
+  const items = [...list.items.slice(0, index), stage];
   return {
     ...file,
     entries: new Map(file.entries).set('stages', { ...entry, node: { ...list, items } }),
   };
+}
+
+function modeIn(tree: Node): unknown {
+  const mode = nodeAt(tree, ['mode']);
+  return mode?.kind === 'scalar' ? mode.value : undefined;
+}
+
+/** Keeps the mode and the sections, which are all that overrides and benchmarks set for a stage. */
+function partsOfStage(tree: Node): Node {
+  if (tree.kind !== 'map') return tree;
+  const parts = [...tree.entries].filter(
+    ([key, { node }]) => key === 'mode' || node.kind === 'map',
+  );
+  return { ...tree, entries: new Map(parts) };
 }
 
 /**

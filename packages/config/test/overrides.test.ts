@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseConfig, problemsOf, renderProblem } from '../src/index.js';
 import { engines } from './workspace.js';
@@ -60,6 +61,33 @@ describe('overrides', () => {
     ]);
     // An evaluation and a server use the last stage, and say so themselves.
     expect([...conflicts('bench'), ...conflicts('serve')]).toEqual([]);
+  });
+
+  it('evaluate the last stage that is not a benchmark, with the sets of benchmarks after it', () => {
+    const set = (name: string) =>
+      `buffer: {explorer_input: {eval_tasksets: [{name: ${name}, path: owner/${name}}]}}`;
+    const evaluated = (stages: string, top = '') => {
+      const text = `${top}model: {model_path: owner/model, max_model_len: 64}\nbuffer: {total_steps: 1, explorer_input: {taskset: {path: owner/rows}, default_workflow_type: w}}\nstages: [${stages}]`;
+      const { config } = parseConfig(text, { env: {}, engines, overrides: { mode: 'bench' } });
+      return config.stages.map(({ jobDirectory, mode, buffer }) => {
+        const sets = buffer.explorerInput.evalTasksets.map(({ name }) => name);
+        return [path.basename(jobDirectory), mode, ...sets];
+      });
+    };
+    const [a, b] = [`{stage_name: a, mode: both, ${set('held')}}`, '{stage_name: b, mode: both}'];
+    const tested = (name: string) => `{stage_name: ${name}, mode: bench, ${set(name)}}`;
+    expect(evaluated(`${a}, ${b}, ${tested('c')}`)).toEqual([
+      ['a', 'both', 'held'],
+      ['b', 'bench', 'c'],
+    ]);
+    // The same where the benchmark has its mode from the file.
+    expect(evaluated(`${a}, {stage_name: c, ${set('c')}}`, 'mode: bench\n')).toEqual([
+      ['a', 'bench', 'c'],
+    ]);
+    expect(evaluated(`${tested('c')}, ${tested('d')}`)).toEqual([
+      ['c', 'bench', 'c'],
+      ['d', 'bench', 'd'],
+    ]);
   });
 
   it('are warned of key by key in a file with stages', () => {

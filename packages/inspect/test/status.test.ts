@@ -144,6 +144,10 @@ describe('why', () => {
     );
     expect(text).toMatch(/waits for the tasks of explore step 1 \(explorer\), for \d/);
     expect(JSON.parse(JSON.stringify(status))).toMatchObject({ plannedUpTo: 1, trainStep: 0 });
+    // After the end, a process that was killed before it delays nothing.
+    const killed = status.members.map((each) => ({ ...each, health: 'silent' as const }));
+    const ended = causesOf({ ...status, members: killed, end: { trainStep: 6 } });
+    expect(renderCauses(ended)).toBe('The run is complete: train step 6 was its last.\n');
   });
 });
 
@@ -234,6 +238,11 @@ describe('status', () => {
     );
     await writeEnd(folder, { how: 'failed', at: Date.now() });
     await expect(openStatus(folder)).rejects.toThrow(/The last one failed, on 2/);
+  });
+
+  it('is absent from a file that was cut off', async () => {
+    writeFileSync(path.join(folder, 'status.json'), '');
+    await expect(openStatus(folder)).rejects.toThrow(/^No run was started in /);
   });
 
   it.each([

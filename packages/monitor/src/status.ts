@@ -71,8 +71,10 @@ export const isExploreStep = ({
 
 /**
  * Returns the step after which an evaluation took place. The evaluation at the end of a training
- * run is recorded under the number after that of the last step; no explore step has that number.
- * @param isExplored returns true if an explore step with the given number was recorded
+ * run is recorded under the number after that of the last step. A longer run adds an explore step
+ * with that number later.
+ * @param isExplored returns true if an explore step with the given number was recorded before the
+ *   evaluation
  */
 export const evaluatedAfter = (
   { role, step }: Pick<MetricRecord, 'role' | 'step'>,

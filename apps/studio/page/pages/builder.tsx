@@ -7,7 +7,7 @@ import type {
   SavedFile,
 } from '../../src/control/interface/index.js';
 import { ArrowLeft, Play } from 'lucide';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { act, ask, messageOf } from '../api.js';
 import { Command } from '../design/command.js';
 import { Help } from '../design/help.js';
@@ -200,17 +200,16 @@ interface EditorProps {
 
 function Editor({ schema, draft, checked, change }: EditorProps) {
   const area = useRef<HTMLTextAreaElement>(null);
-  const { tree, problem } = readYaml(draft.text);
+  const { tree, problem } = useMemo(() => readYaml(draft.text), [draft.text]);
   const problems = checked?.problems ?? [];
-  const edit = (how: (text: string) => string): void =>
-    change((before) => ({ ...before, text: how(before.text) }));
+  const edit = (text: string): void => change((before) => ({ ...before, text }));
   return (
     <div class="columns wide builder">
       <div class="card">
         {problem === undefined ? (
           <Form
             {...{ schema, tree, problems }}
-            onChange={(path, value) => edit((text) => setInYaml(text, path, value))}
+            onChange={(path, value) => edit(setInYaml(draft.text, path, value))}
           />
         ) : (
           <Problem text={words.noTree(problem)} />
@@ -225,7 +224,7 @@ function Editor({ schema, draft, checked, change }: EditorProps) {
             wrap="off"
             rows={Math.min(40, draft.text.split('\n').length + 1)}
             value={draft.text}
-            onInput={({ currentTarget: { value } }) => edit(() => value)}
+            onInput={({ currentTarget: { value } }) => edit(value)}
           />
         </label>
         <Findings checked={checked} onLine={(line) => showLine(area.current, line)} />

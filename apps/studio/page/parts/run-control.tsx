@@ -12,7 +12,17 @@ const verbs: Readonly<Partial<Record<RunSummary['state'], 'stop' | 'resume'>>> =
   failed: 'resume',
 };
 
-export const canBeControlled = ({ state }: RunSummary): boolean => verbs[state] !== undefined;
+/**
+ * Evaluations cannot be resumed: `trinity eval` makes them anew. A run of their name has a total of
+ * steps, or a reason why there is none.
+ */
+function verbOf({ id, state, steps, noTotal }: RunSummary): 'stop' | 'resume' | undefined {
+  const hasSteps = steps !== undefined || noTotal !== undefined;
+  const areEvaluations = /(^|\/)evaluations$/.test(id) && !hasSteps;
+  return areEvaluations && state !== 'running' ? undefined : verbs[state];
+}
+
+export const canBeControlled = (run: RunSummary): boolean => verbOf(run) !== undefined;
 
 /** Timeouts in ms. Resuming takes longer, because the server checks the configuration first. */
 const deadlines = { stop: 8000, resume: 70_000 } as const;
@@ -23,13 +33,14 @@ const deadlines = { stop: 8000, resume: 70_000 } as const;
 const watchMs = 20_000;
 const everyMs = 1000;
 
-export function RunControl({ run: { id, state } }: { readonly run: RunSummary }) {
+export function RunControl({ run }: { readonly run: RunSummary }) {
+  const { id } = run;
   const [asked, setAsked] = useState<'stop' | 'resume'>();
   const [isBusy, setBusy] = useState(false);
   const [said, setSaid] = useState('');
   const work = useRef<AbortController>(undefined);
   useEffect(() => () => work.current?.abort(), []);
-  const verb = verbs[state];
+  const verb = verbOf(run);
   const tell = async (chosen: 'stop' | 'resume'): Promise<void> => {
     // Stops watching an earlier start.
     work.current?.abort();

@@ -21,7 +21,7 @@ export const words = {
     dynamicSampling:
       'Time left not known: dynamic sampling takes as many tasks as it needs. Set buffer.total_steps.',
     dataElsewhere:
-      'Time left not known: the number of rows is, for JSONL files on this machine only. Set buffer.total_steps.',
+      'Time left not known: rows are counted only in whole JSONL files on this machine, without a task pipeline. Set buffer.total_steps.',
   },
   notes: {
     edit: 'Edit',

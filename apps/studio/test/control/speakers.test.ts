@@ -170,6 +170,17 @@ describe.runIf(process.platform === 'linux')('loaded models', () => {
     expect(loadedCount()).toBe(0);
   });
 
+  it('are not those of an earlier run of the same name', async () => {
+    open();
+    await say('global_step_1');
+    const place = path.join(folder, 'global_step_1');
+    rmSync(place, { recursive: true });
+    cpSync(practice, place, { recursive: true });
+    found = await findCheckpoints(folder);
+    await say('global_step_1');
+    expect(loadedCount()).toBe(2);
+  });
+
   it('take turns where there is room for one', async () => {
     const availableMemory = (): number => (loadedCount() === 0 ? 8 * gibibyte : 0);
     speakers = createSpeakers({ env: process.env, availableMemory });

@@ -17,7 +17,7 @@ import { isExploreStep } from '@trinity-rft/monitor';
 import type { ConfigurationOptions } from '@trinity-rft/launcher';
 import { databasesIn } from '../verify/folder.js';
 import { pairedRewards, readAnswers } from './answers.js';
-import { reportRun, type RunReport, type StageReport } from './run-report.js';
+import { lastTrained, reportRun, type RunReport, type StageReport } from './run-report.js';
 
 interface StageDiagnosis {
   /** Folder of the stage. */
@@ -48,9 +48,9 @@ export async function diagnoseRun(
   return { jobDirectory, stages: await Promise.all(stages.map(diagnoseStage)) };
 }
 
-/** Returns the verdict on the last stage of a run. */
-export async function verdictOfRun({ stages }: RunReport): Promise<Verdict | undefined> {
-  const last = stages.at(-1);
+/** Returns the verdict on the last stage of a run that trained. */
+export async function verdictOfRun(report: RunReport): Promise<Verdict | undefined> {
+  const last = lastTrained(report);
   if (!last) return undefined;
   const answers = await readAnswers(last.directory);
   return verdictOf(await recordOf(last), pairedRewards(answers));

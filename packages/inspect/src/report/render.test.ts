@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { renderMetric, renderReport } from './render.js';
+import { renderEnd, renderMetric, renderReport } from './render.js';
 
 it('has the newest evaluations of the first and the last step', () => {
   const rewards = [
@@ -17,6 +17,21 @@ it('has the newest evaluations of the first and the last step', () => {
     stages: [{ directory: '/x', metrics, log: [] }],
   });
   expect(report).toContain('0.375 (after step 0) -> 0.750 (after step 20)');
+});
+
+it('keeps the step of the evaluation at the end when the run becomes longer', () => {
+  const line = (step: number, name: string, mean: number) => ({
+    ...({ role: 'explorer', step, timing: {} } as const),
+    metrics: { [name]: mean },
+  });
+  const explored = (step: number) => line(step, 'rollout/reward/mean', 0.5);
+  const evaluated = (step: number, mean: number) => line(step, 'eval/t/reward/mean@1', mean);
+  // It ended after step 1, and later after step 2; step 2 is also evaluated as it is explored.
+  const metrics = [explored(1), evaluated(2, 0.25), explored(2), evaluated(2, 0.75)];
+  const stages = [{ directory: '/x', metrics, log: [] }];
+  expect(renderReport({ jobDirectory: '/x', stages })).toContain(
+    '0.250 (after step 1) -> 0.750 (after step 2)',
+  );
 });
 
 it('shows that a metric is not finite any more', () => {
@@ -37,4 +52,15 @@ it('has no best reward where none is finite', () => {
   }));
   const stages = [{ directory: '/x', metrics, log: [] }];
   expect(renderReport({ jobDirectory: '/x', stages })).toContain('NaN -> NaN in 2 explore steps\n');
+});
+
+it('ends with the stage that trained, where a benchmark follows it', async () => {
+  const line = (role: 'explorer' | 'bench', step: number, name: string) => ({
+    ...({ role, step, timing: {} } as const),
+    metrics: { [name]: 0.5 },
+  });
+  const trained = [line('explorer', 0, 'eval/t/reward/mean@1'), line('explorer', 1, 'rollout/x')];
+  const benched = [line('bench', 0, 'bench/t/reward/mean@1')];
+  const stages = [trained, benched].map((metrics, i) => ({ directory: `/${i}`, metrics, log: [] }));
+  expect(await renderEnd({ jobDirectory: '/x', stages })).toContain('eval/t  0.500 (after step 0)');
 });

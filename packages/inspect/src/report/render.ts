@@ -6,7 +6,7 @@ import { evaluatedAfter, figureMetrics, isExploreStep, plotCurve } from '@trinit
 import { curveOf, metricNames, type MetricLine } from '@trinity-rft/monitor';
 import { newestOfSteps } from '../diagnosis/index.js';
 import { verdictOfRun } from './diagnose-run.js';
-import type { RunReport, StageReport } from './run-report.js';
+import { lastTrained, type RunReport, type StageReport } from './run-report.js';
 
 interface RenderReportOptions {
   /** Number of log lines to show, counted from the end. @default 10 */
@@ -73,15 +73,17 @@ function evaluations(metrics: readonly MetricLine[]): Readonly<Record<string, st
   const names = metricNames(metrics).filter((name) =>
     /^(?:eval|bench)\/.+\/reward\/mean(?:@\d+)?$/.test(name),
   );
-  const explored = new Set(metrics.filter(isExploreStep).map(({ step }) => step));
+  const explored = new Set<number>();
+  const evaluated = metrics.map((line) => {
+    if (isExploreStep(line)) explored.add(line.step);
+    return { ...line, step: evaluatedAfter(line, (step) => explored.has(step)) };
+  });
   return Object.fromEntries(
     names.map((name) => {
-      const role = name.startsWith('bench/') ? 'bench' : 'explorer';
-      const points = curveOf(metrics, name).map(([step, value]) => ({ step, value }));
-      const curve = newestOfSteps(points).map(({ step, value }) => {
-        const after = evaluatedAfter({ role, step }, (each) => explored.has(each));
-        return `${value.toFixed(3)} (after step ${after})`;
-      });
+      const points = curveOf(evaluated, name).map(([step, value]) => ({ step, value }));
+      const curve = newestOfSteps(points).map(
+        ({ step, value }) => `${value.toFixed(3)} (after step ${step})`,
+      );
       const [first, last] = [curve.at(0), curve.at(-1)];
       return [name.split('/').slice(0, -2).join('/'), [...new Set([first, last])].join(' -> ')];
     }),
@@ -104,7 +106,7 @@ const good: ReadonlySet<unknown> = new Set(['learned', 'notEvaluated']);
  * Returns an empty string if the run has no metrics.
  */
 export async function renderEnd(report: RunReport): Promise<string> {
-  const last = report.stages.at(-1);
+  const last = lastTrained(report);
   if (!last) return '';
   const values = curveOf(last.metrics, rewardMetric).map(([, value]) => value);
   const curve =

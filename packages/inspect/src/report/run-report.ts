@@ -5,7 +5,7 @@ import { ConfigError } from '@trinity-rft/core';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
 import { readMetrics, type MetricLine } from '@trinity-rft/monitor';
-import { failureOf, locateRun, runningProcess } from '../verify/folder.js';
+import { failureOf, locateRun, logFiles, runningProcess } from '../verify/folder.js';
 import { stageFolders } from '../verify/stages.js';
 
 export interface StageReport {
@@ -13,7 +13,7 @@ export interface StageReport {
   readonly directory: string;
   /** Records of `metrics.jsonl` in order, without a line that is still being written. */
   readonly metrics: readonly MetricLine[];
-  /** Lines of `trinity.log`, including continuation lines of messages. */
+  /** Lines of `trinity.log.1` and `trinity.log`, including continuation lines of messages. */
   readonly log: readonly string[];
   /** Messages of `failure.txt`, causes included, if the last attempt failed. */
   readonly failure?: string;
@@ -66,6 +66,10 @@ export async function reportRun(
   throw nothingIn(jobDirectory);
 }
 
+/** Last stage with metrics other than those of benchmarks; if there is none, the last stage. */
+export const lastTrained = ({ stages }: RunReport): StageReport | undefined =>
+  stages.findLast(({ metrics }) => metrics.some(({ role }) => role !== 'bench')) ?? stages.at(-1);
+
 export const nothingIn = (jobDirectory: string): ConfigError =>
   new ConfigError(
     `${jobDirectory} has no log and no metrics. Expected the folder of a run that was started.`,
@@ -73,16 +77,15 @@ export const nothingIn = (jobDirectory: string): ConfigError =>
   );
 
 async function reportStage(directory: string): Promise<StageReport> {
-  const log = await textOf(path.join(directory, 'log', 'trinity.log'));
+  const log = (await Promise.all(logFiles(directory).map(textOf))).join('').trimEnd();
   const newest = (await listCheckpoints(directory).catch(() => [])).at(-1);
   return {
     directory,
     metrics: await readMetrics(path.join(directory, 'monitor', 'metrics.jsonl'), []),
-    log: log === undefined ? [] : log.trimEnd().split('\n'),
+    log: log === '' ? [] : log.split('\n'),
     failure: await failureOf(directory),
     checkpoint: newest && { directory: newest.directory, step: newest.manifest.step },
   };
 }
 
-const textOf = (file: string): Promise<string | undefined> =>
-  readFile(file, 'utf8').catch(() => undefined);
+const textOf = (file: string): Promise<string> => readFile(file, 'utf8').catch(() => '');

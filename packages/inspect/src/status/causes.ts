@@ -20,9 +20,9 @@ interface WaitChain {
 export interface RunCauses {
   readonly end: RunStatus['end'];
   /**
-   * Wait chains. First come the `silent` processes that are not the root cause of another chain,
-   * then one chain per waiting process, the longest wait first. If the run has no process, there is
-   * one chain per missing role.
+   * Wait chains. First come the `silent` processes that are not the root cause of another chain
+   * (none after the end of the run), then one chain per waiting process, the longest wait first. If
+   * the run has no process, there is one chain per missing role.
    */
   readonly chains: readonly WaitChain[];
 }
@@ -35,13 +35,15 @@ export function causesOf(status: RunStatus): RunCauses {
     .toSorted((a, b) => longest(b) - longest(a));
   const chains = waiting.map((member) => ({ links: follow(member, undefined, there, []) }));
   const blamed = new Set(chains.map(({ links }) => links.at(-1)?.member?.name));
+  const isEnded = status.end !== undefined;
+  // A process that was killed before the end delays nothing.
   const silent = there
-    .filter(({ health, name }) => health === 'silent' && !blamed.has(name))
+    .filter(({ health, name }) => health === 'silent' && !blamed.has(name) && !isEnded)
     // A stopped process comes first: it may lock the database, which silences the others.
     .toSorted((a, b) => Number(a.process === 'running') - Number(b.process === 'running'))
     .map((member) => ({ links: follow(member, undefined, there, []) }));
   const missing =
-    there.length > 0 || status.end !== undefined
+    there.length > 0 || isEnded
       ? []
       : (['trainer', 'explorer'] as const).map((role) => ({ links: [missingLink(role)] }));
   return { end: status.end, chains: [...silent, ...chains, ...missing] };

@@ -4,12 +4,13 @@ import { folderOfRun, nothingIn } from '../report/run-report.js';
 import type { Story } from '../studio/interface/types.js';
 import { findRuns } from '../studio/runs/place.js';
 import { createRun } from '../studio/runs/run.js';
+import { settingsOf } from '../studio/runs/settings.js';
 import { storyOf } from '../studio/story/story.js';
 import { isEvaluations } from '../verify/stages.js';
 
 /**
- * Returns the story of the stage that changed last. Writes nothing. Also works while the run
- * continues.
+ * Returns the story of the stage that changed last; of a benchmark only if no other stage has begun.
+ * Writes nothing. Also works while the run continues.
  * @param run a configuration, or the folder of a run
  * @throws ConfigError when there is no such run
  */
@@ -19,8 +20,13 @@ export async function readStory(
 ): Promise<Story> {
   const folder = await folderOfRun(run, options);
   const { places } = await findRuns(folder);
-  const areEvaluations = await Promise.all(places.map((each) => isEvaluations(each.folder)));
-  const place = places.find((_, i) => areEvaluations[i] === false);
+  const modes = await Promise.all(
+    places.map(async (each) =>
+      (await isEvaluations(each.folder)) ? 'evaluations' : (await settingsOf(each.folder))['mode'],
+    ),
+  );
+  const trained = modes.findIndex((mode) => mode !== 'evaluations' && mode !== 'bench');
+  const place = places[trained === -1 ? modes.indexOf('bench') : trained];
   if (!place) throw nothingIn(folder);
   const id = path.relative(path.dirname(folder), place.folder).split(path.sep).join('/');
   const opened = createRun({ ...place, id });

@@ -35,6 +35,10 @@ export async function failureOf(folder: string): Promise<string | undefined> {
   return text === undefined ? undefined : messagesIn(text);
 }
 
+/** Log files of a stage, the earlier one first; `log.max_file_mb` limits their size. */
+export const logFiles = (folder: string): readonly string[] =>
+  ['trinity.log.1', 'trinity.log'].map((name) => path.join(folder, 'log', name));
+
 /** Experience stores in the folder of a stage, ordered by name. */
 export async function databasesIn(directory: string): Promise<readonly string[]> {
   const buffers = path.join(directory, 'buffer');

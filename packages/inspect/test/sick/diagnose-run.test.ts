@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { RewardInput } from '@trinity-rft/core';
@@ -150,13 +150,19 @@ describe('diagnoseRun', () => {
       `WARN  2026-01-02T03:04:05.678Z grpo: ${change} takes effect in part: from the next explore step on.`,
       '',
     ];
-    const { stages } = await diagnosed('staged-change', { log: log.join('\n') });
+    const { jobDirectory, stages } = await diagnosed('staged-change', { log: log.join('\n') });
     expect(stages[0]?.findings).toMatchObject([
       {
         name: 'settings-changed',
         text: `grpo: ${change} takes effect in part: from the next explore step on.`,
       },
     ]);
+    expect(await findingsInStudio('staged-change')).toEqual(stages[0]?.findings.map(toFinding));
+    // Also after the log began anew.
+    const file = path.join(jobDirectory, 'log/trinity.log');
+    renameSync(file, `${file}.1`);
+    writeFileSync(file, '');
+    expect((await diagnoseRun(jobDirectory)).stages).toEqual(stages);
     expect(await findingsInStudio('staged-change')).toEqual(stages[0]?.findings.map(toFinding));
   });
 

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { hash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -135,6 +135,17 @@ describe('the story of a run', () => {
     await studio.close();
     expect(verdict).toEqual(story.verdict);
     expect(folder).toBe(story.folder);
+  });
+
+  it('draws an evaluation after the step that was the last one then', async () => {
+    const ended = { explorer: (step: number) => (step === 1 ? evaluated(0.2, 0) : {}) };
+    const lines = [evaluated(0.8, 12), { 'rollout/reward/mean': 0.5 }].map(
+      (metrics) => `${JSON.stringify({ role: 'explorer', step: 13, metrics, timing: {} })}\n`,
+    );
+    const { story } = await storyOfRun('longer', ended, (place) =>
+      appendFileSync(path.join(place, 'monitor', 'metrics.jsonl'), lines.join('')),
+    );
+    expect(story.charts[0]).toMatchObject({ name: 'evaluation', x: [1, 12], values: [0.2, 0.8] });
   });
 
   it('leaves open what two intervals leave open, without recorded answers', async () => {

@@ -193,10 +193,14 @@ describe('what happened', () => {
   it('is marked on the axis of the role', async () => {
     mkdirSync(path.join(folder, 'global_step_2'));
     writeFileSync(path.join(folder, 'failure.txt'), 'EngineError: <b>gone</b>\n  at x.ts\n');
-    writeFileSync(
-      path.join(folder, 'log', 'trinity.log'),
-      'INFO  2026-11-22T18:30:43.918Z Resumes at explore step 2 and train step 1.\n',
-    );
+    for (const [name, day, step] of [
+      ['trinity.log.1', 21, 1],
+      ['trinity.log', 22, 2],
+    ] as const)
+      writeFileSync(
+        path.join(folder, 'log', name),
+        `INFO  2026-11-${day}T18:30:43.918Z Resumes at explore step ${step} and train step 1.\n`,
+      );
     const marks = (role: string, axis: string): Promise<Marks> =>
       ask('runs/job%2Fgrpo/marks', { role, axis });
     expect((await marks('explorer', 'step')).marks).toEqual([
@@ -205,6 +209,7 @@ describe('what happened', () => {
       { kind: 'weights', x: 2, text: '1' },
       { kind: 'weights', x: 3, text: '2' },
       { kind: 'evaluation', x: 0, text: '0' },
+      { kind: 'restart', x: 1, text: '2026-11-21T18:30:43.918Z' },
       { kind: 'restart', x: 2, text: '2026-11-22T18:30:43.918Z' },
       { kind: 'failure', x: 3, text: 'EngineError: <b>gone</b>' },
     ]);
@@ -223,10 +228,11 @@ describe('what happened', () => {
       { kind: 'weights', x: 1, text: '1' },
       { kind: 'weights', x: 2, text: '2' },
       { kind: 'evaluation', x: 0, text: '0' },
+      { kind: 'restart', x: 1, text: '2026-11-21T18:30:43.918Z' },
       { kind: 'restart', x: 1, text: '2026-11-22T18:30:43.918Z' },
     ]);
     expect((await curve('bench', 'bench/x', 'tokens')).x).toEqual([0, 100, 200]);
-    expect(counts).toEqual({ checkpoint: 2, weights: 2, evaluation: 1, restart: 1, failure: 1 });
+    expect(counts).toEqual({ checkpoint: 2, weights: 2, evaluation: 1, restart: 2, failure: 1 });
   });
 });
 
@@ -286,6 +292,11 @@ describe('how far a run is', () => {
     expect(await stepsOf('job/evaluations')).toBeUndefined();
   });
 
+  it('is unknown for a benchmark, which takes no steps', async () => {
+    const run = await summaryOf({ mode: 'bench', 'buffer.total_steps': 4 });
+    expect([run?.steps, run?.noTotal]).toEqual([undefined, undefined]);
+  });
+
   const epochs = { mode: 'both', 'buffer.total_epochs': 3, 'buffer.batch_size': 2 };
   const set = 'buffer.explorer_input.tasksets';
   const sums = { [`${set}[0].name`]: 'sums', [`${set}[0].path`]: 'sums.jsonl' };
@@ -308,6 +319,12 @@ describe('how far a run is', () => {
   it.each([
     ['a file elsewhere', { ...epochs, ...sums, [`${set}[0].path`]: 'no.jsonl' }, 'dataElsewhere'],
     ['a data set of another form', { ...epochs, [`${set}[0].name`]: 'hub' }, 'dataElsewhere'],
+    ['a part of a file', { ...epochs, ...sums, [`${set}[0].split`]: 'train[:2]' }, 'dataElsewhere'],
+    [
+      'what a pipeline selects',
+      { ...epochs, ...sums, 'data_processor.task_pipeline.top_k': 2 },
+      'dataElsewhere',
+    ],
     [
       'tasks that are drawn until they teach',
       { ...epochs, ...sums, 'explorer.dynamic_sampling.enable': true },

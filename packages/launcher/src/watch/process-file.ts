@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import type { MemberRole, Wait } from '@trinity-rft/core/store';
-import { replaceFileSync } from '@trinity-rft/core/support';
+import { replaceFileSync, tryJson } from '@trinity-rft/core/support';
 
 const processFileName = 'status.json';
 const beatMs = 1000;
@@ -38,11 +38,11 @@ interface ProcessBeat {
   readonly progress: ProcessProgress;
 }
 
-/** Reads `status.json`. Returns undefined if the file does not exist. */
+/** Reads `status.json`. Returns undefined if there is no file, or none that was written completely. */
 export async function readProcessBeat(jobDirectory: string): Promise<ProcessBeat | undefined> {
   const file = path.join(jobDirectory, processFileName);
   const text = await readFile(file, 'utf8').catch(() => undefined);
-  return text === undefined ? undefined : (JSON.parse(text) as ProcessBeat);
+  return (tryJson(text) ?? undefined) as ProcessBeat | undefined;
 }
 
 interface Entry extends Pick<Wait, 'what' | 'on'> {

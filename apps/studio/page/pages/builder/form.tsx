@@ -22,6 +22,7 @@ export interface FormProps {
   /**
    * Called when a setting is changed.
    * @param value undefined removes the setting
+   * @throws {Error} If the text has no place for it. The setting shows the message.
    */
   readonly onChange: (path: KeyPath, value: unknown) => void;
 }
@@ -76,6 +77,7 @@ function Part({ section, ...rest }: PartProps) {
         <Setting
           key={field.key}
           field={field}
+          tree={tree}
           value={valueAt(tree, field.path)}
           problems={problems.filter(({ key }) => key === field.key).map(({ message }) => message)}
           onChange={onChange}
@@ -111,19 +113,24 @@ function Group({ isOpen, section, children }: GroupProps) {
 
 interface SettingProps {
   readonly field: Field;
+  readonly tree: unknown;
   readonly value: unknown;
   readonly problems: readonly string[];
   readonly onChange: FormProps['onChange'];
 }
 
-function Setting({ field, value, problems, onChange }: SettingProps) {
+function Setting({ field, tree, value, problems, onChange }: SettingProps) {
   const { key, name, path, kind, about, byDefault, choices } = field;
-  const [wrong, setWrong] = useState('');
-  const said = wrong === '' ? problems : [wrong];
+  const [wrong, setWrong] = useState<{ readonly tree: unknown; readonly message: string }>();
+  // The message is about the text as it was then.
+  const said = wrong !== undefined && wrong.tree === tree ? [wrong.message] : problems;
   const change = (text: string): void => {
-    const read = valueOf(text, kind);
-    setWrong(read.problem ?? '');
-    if (read.problem === undefined) onChange(path, read.value);
+    try {
+      onChange(path, valueOf(text, kind));
+      setWrong(undefined);
+    } catch (error) {
+      setWrong({ tree, message: messageOf(error) });
+    }
   };
   const common = {
     id: `setting ${key}`.replaceAll(' ', '-'),
@@ -167,18 +174,12 @@ function Setting({ field, value, problems, onChange }: SettingProps) {
   );
 }
 
-interface Read {
-  readonly value?: unknown;
-  readonly problem?: string;
-}
-
-/** Parses an input. Text settings remain strings even if they look like numbers. */
-function valueOf(text: string, kind: Field['kind']): Read {
-  if (text.trim() === '') return {};
-  if (kind === 'text') return { value: text };
-  try {
-    return { value: parse(text) };
-  } catch (error) {
-    return { problem: messageOf(error) };
-  }
+/**
+ * Parses an input. Text settings remain strings even if they look like numbers.
+ * @returns undefined for an empty input
+ * @throws {Error} If the text is not YAML.
+ */
+function valueOf(text: string, kind: Field['kind']): unknown {
+  if (text.trim() === '') return undefined;
+  return kind === 'text' ? text : parse(text);
 }

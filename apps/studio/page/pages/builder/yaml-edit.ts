@@ -1,5 +1,6 @@
 /** Sets or removes one value of a YAML text and keeps the rest of the text. */
 import {
+  isAlias,
   isMap,
   isNode,
   isPair,
@@ -7,9 +8,9 @@ import {
   isSeq,
   parseDocument,
   stringify,
+  YAMLMap,
   type Document,
   type Pair,
-  type YAMLMap,
 } from 'yaml';
 
 export type KeyPath = readonly (string | number)[];
@@ -27,24 +28,48 @@ export function readYaml(text: string): { readonly tree: unknown; readonly probl
   const document = parseDocument(text);
   const [error] = document.errors;
   if (error) return { tree: undefined, problem: error.message };
-  const tree: unknown = document.toJS();
-  if (tree === null || tree === undefined) return { tree: {} };
-  return { tree };
+  try {
+    return { tree: document.toJS() ?? {} };
+  } catch (error) {
+    // An alias without its anchor, or too many aliases.
+    return { tree: undefined, problem: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 /**
  * Returns the text with the value at `path` replaced.
  * @param value undefined removes the key
+ * @throws {Error} If a key of the path has a value that is neither empty nor a map or list.
  */
 export function setInYaml(text: string, path: KeyPath, value: unknown): string {
   const document = parseDocument(text);
   if (document.errors.length > 0) return text;
   const careful = spliced(text, document, path, value);
   if (value === undefined) document.deleteIn(path);
-  else document.setIn(path, value);
+  else {
+    makeSections(document, path);
+    document.setIn(path, value);
+  }
   if (careful !== undefined && isSame(careful, document)) return careful;
   // The YAML library keeps comments, but may change the layout of other lines.
   return document.toString({ lineWidth: 0 });
+}
+
+/** Makes maps of the empty values on the way to `path`, with their comments. */
+function makeSections(document: Document, path: KeyPath): void {
+  for (let depth = 1; depth < path.length; depth++) {
+    const parent = path.slice(0, depth);
+    const node: unknown = document.getIn(parent, true);
+    if (isScalar(node) && node.value === null) {
+      const map = new YAMLMap(document.schema);
+      map.commentBefore = node.comment;
+      map.anchor = node.anchor;
+      document.setIn(parent, map);
+    } else if (isScalar(node) || isAlias(node))
+      throw new Error(
+        `In the text, ${showPath(parent)} is not a section. Remove its value, so that ${showPath(path)} can be set.`,
+      );
+  }
 }
 
 function isSame(text: string, wanted: Document): boolean {

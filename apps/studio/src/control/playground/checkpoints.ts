@@ -9,6 +9,8 @@ export interface FoundCheckpoint extends Checkpoint {
   readonly folder: string;
   /** Size of the weight files, in bytes. */
   readonly bytes: number;
+  /** Text that differs after the weight files were replaced. */
+  readonly version: string;
 }
 
 /**
@@ -23,21 +25,24 @@ export async function findCheckpoints(folder: string): Promise<readonly FoundChe
   const start = await startModel(folder);
   if (start !== undefined) places.push({ name: 'start', step: 0, folder: start });
   const found = await Promise.all(
-    places.map(async (place) => ({ ...place, bytes: await weightBytes(place.folder) })),
+    places.map(async (place) => ({ ...place, ...(await weightsIn(place.folder)) })),
   );
   return found.filter(({ bytes }) => bytes > 0);
 }
 
 /**
- * Returns the size of the weights in bytes. Returns 0 for a folder that cannot be sampled from,
- * because it has no model or no tokenizer, such as a checkpoint of adapters.
+ * Returns the size and the version of the weights. The size is 0 for a folder that cannot be
+ * sampled from, because it has no model or no tokenizer, such as a checkpoint of adapters.
  */
-async function weightBytes(folder: string): Promise<number> {
+async function weightsIn(folder: string): Promise<Pick<FoundCheckpoint, 'bytes' | 'version'>> {
   const names = await readdir(folder).catch((): string[] => []);
-  if (!names.includes('config.json') || !names.includes('tokenizer.json')) return 0;
-  const files = names.filter((name) => /^model.*\.safetensors$/.test(name));
-  const sizes = await Promise.all(files.map((name) => stat(path.join(folder, name))));
-  return sizes.reduce((sum, { size }) => sum + size, 0);
+  const isModel = names.includes('config.json') && names.includes('tokenizer.json');
+  const files = names.filter((name) => isModel && /^model.*\.safetensors$/.test(name));
+  const found = await Promise.all(files.map((name) => stat(path.join(folder, name))));
+  return {
+    bytes: found.reduce((sum, { size }) => sum + size, 0),
+    version: found.map(({ ino, mtimeMs }) => `${ino} ${mtimeMs}`).join(),
+  };
 }
 
 /**

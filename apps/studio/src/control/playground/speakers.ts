@@ -65,17 +65,18 @@ export function createSpeakers({
   idleMs = 300_000,
   availableMemory = () => process.availableMemory(),
 }: SpeakersOptions): Speakers {
+  /** Speakers by {@link keyOf}. */
   const loaded = new Map<string, Speaker>();
   let nextId = 0;
   let isClosed = false;
-  const end = (folder: string): void => {
-    loaded.get(folder)?.child.kill('SIGKILL');
-    loaded.delete(folder);
+  const end = (key: string): void => {
+    loaded.get(key)?.child.kill('SIGKILL');
+    loaded.delete(key);
   };
   const idle = setInterval(
     () => {
-      for (const [folder, { uses, usedAt }] of loaded)
-        if (uses === 0 && Date.now() - usedAt > idleMs) end(folder);
+      for (const [key, { uses, usedAt }] of loaded)
+        if (uses === 0 && Date.now() - usedAt > idleMs) end(key);
     },
     Math.min(idleMs, 10_000),
   ).unref();
@@ -124,7 +125,8 @@ export function createSpeakers({
   const open = (checkpoint: FoundCheckpoint, signal: AbortSignal, tell: Tell): Promise<Speaker> => {
     const opened = queue.then(async () => {
       signal.throwIfAborted();
-      const known = loaded.get(checkpoint.folder);
+      const key = keyOf(checkpoint);
+      const known = loaded.get(key);
       if (known) {
         known.uses++;
         return known;
@@ -132,9 +134,9 @@ export function createSpeakers({
       await makeRoom(checkpoint, signal, tell);
       if (isClosed) throw new Error('The studio is being closed.');
       const speaker = startSpeaker(checkpoint.folder, env);
-      loaded.set(checkpoint.folder, speaker);
+      loaded.set(key, speaker);
       speaker.child.once('exit', () => {
-        if (loaded.get(checkpoint.folder) === speaker) loaded.delete(checkpoint.folder);
+        if (loaded.get(key) === speaker) loaded.delete(key);
       });
       return speaker;
     });
@@ -158,7 +160,7 @@ export function createSpeakers({
     } catch (error) {
       if (!signal.aborted) tell({ kind: 'problem', problem: messageOf(error) });
       // A process that hangs or has failed cannot be reused.
-      if (speaker && !signal.aborted) end(checkpoint.folder);
+      if (speaker && !signal.aborted) end(keyOf(checkpoint));
     } finally {
       if (speaker) {
         speaker.uses--;
@@ -178,12 +180,13 @@ export function createSpeakers({
       const ends = [...loaded.values()].map(
         ({ child }) => new Promise((resolve) => child.once('exit', resolve)),
       );
-      for (const folder of [...loaded.keys()]) end(folder);
+      for (const key of [...loaded.keys()]) end(key);
       await Promise.all(ends);
     },
   };
 }
 
+const keyOf = ({ folder, version }: FoundCheckpoint): string => `${folder} ${version}`;
 const mib = (bytes: number): number => Math.round(bytes / 2 ** 20);
 const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);

@@ -3,7 +3,6 @@
  * very long, and may still be in progress.
  */
 import { open } from 'node:fs/promises';
-import path from 'node:path';
 import { readExperiences } from '@trinity-rft/buffer';
 import {
   changeIn,
@@ -13,7 +12,7 @@ import {
   type RolloutFacts,
   type RunRecord,
 } from '../../diagnosis/index.js';
-import { failureOf } from '../../verify/folder.js';
+import { failureOf, logFiles } from '../../verify/folder.js';
 import { readLines } from '../metrics/blocks.js';
 import type { Column } from '../metrics/columns.js';
 import type { MetricFile } from '../metrics/metric-file.js';
@@ -30,7 +29,8 @@ export async function withRecord<T>(
   await metrics.catchUp();
   const rollouts = await newestOf(place.database);
   const failure = await failureOf(place.folder);
-  const changes = await changesIn(path.join(place.folder, 'log', 'trinity.log'));
+  const changes: string[] = [];
+  for (const file of logFiles(place.folder)) changes.push(...(await changesIn(file)));
   return withMetrics(metrics, (asked) => work({ ...asked, rollouts, failure, changes }));
 }
 

@@ -2,7 +2,7 @@
  * Reads failed rollouts from the log. The store only has the failed rollouts that got the failure
  * reward.
  */
-import { open } from 'node:fs/promises';
+import { open, type FileHandle } from 'node:fs/promises';
 
 export interface RunFailure {
   /** Error message from the log line, without the name of the rollout and the fields at the end. */
@@ -29,6 +29,8 @@ const longestMessage = 600;
 /** Creates a reader of the failures in a log. The log need not exist. */
 export function logFailures(file: string): Failures {
   const found = new Map<string, RunFailure>();
+  let inode: number | undefined;
+  /** Position up to which the file with this inode was read. */
   let place = 0;
   let rest = '';
   let reading: Promise<void> | undefined;
@@ -43,25 +45,28 @@ export function logFailures(file: string): Failures {
     });
   };
 
-  const readOn = async (): Promise<void> => {
-    const handle = await open(file).catch(() => undefined);
-    if (!handle) return;
-    try {
-      const { size } = await handle.stat();
-      // A log that became shorter was started again, so it is read from its start.
-      if (size < place) [place, rest] = [0, ''];
-      const buffer = Buffer.alloc(Math.min(chunkBytes, Math.max(1, size - place)));
-      while (place < size) {
-        const { bytesRead } = await handle.read(buffer, 0, buffer.length, place);
-        if (bytesRead === 0) break;
-        place += bytesRead;
-        const lines = (rest + buffer.toString('latin1', 0, bytesRead)).split('\n');
-        rest = lines.pop() ?? '';
-        for (const each of lines) note(Buffer.from(each, 'latin1').toString());
-      }
-    } finally {
-      await handle.close();
+  /** Reads the lines that were added to the file, or all lines of another file than before. */
+  const readFrom = async (log: FileHandle | undefined): Promise<void> => {
+    if (!log) return;
+    const { ino, size } = await log.stat();
+    if (ino !== inode || size < place) [inode, place, rest] = [ino, 0, ''];
+    const buffer = Buffer.alloc(Math.min(chunkBytes, Math.max(1, size - place)));
+    while (place < size) {
+      const { bytesRead } = await log.read(buffer, 0, buffer.length, place);
+      if (bytesRead === 0) break;
+      place += bytesRead;
+      const lines = (rest + buffer.toString('latin1', 0, bytesRead)).split('\n');
+      rest = lines.pop() ?? '';
+      for (const each of lines) note(Buffer.from(each, 'latin1').toString());
     }
+  };
+  const readOn = async (): Promise<void> => {
+    await using log = await open(file).catch(() => undefined);
+    const isSame = (await log?.stat())?.ino === inode;
+    // A full log is renamed, so the lines before those of another file are in `.1`.
+    await using earlier = isSame ? undefined : await open(`${file}.1`).catch(() => undefined);
+    await readFrom(earlier);
+    await readFrom(log);
   };
 
   return {

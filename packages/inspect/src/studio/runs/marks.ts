@@ -2,7 +2,6 @@
  * Collects the events of a run, such as checkpoints and restarts, with their positions on the x
  * axis of a curve.
  */
-import path from 'node:path';
 import { checkpointSteps } from '@trinity-rft/core/engine';
 import type { Mark, Marks } from '../interface/types.js';
 import {
@@ -16,7 +15,7 @@ import {
 import type { RoleLines } from '../metrics/line-index.js';
 import type { MetricFile } from '../metrics/metric-file.js';
 import { endOfFile } from '../shared/end-of-file.js';
-import { failureOf } from '../../verify/folder.js';
+import { failureOf, logFiles } from '../../verify/folder.js';
 import type { RunPlace } from './place.js';
 
 interface Event {
@@ -147,7 +146,7 @@ async function evaluations({ lines, metrics, lineOfTrainStep }: Looked): Promise
   return events;
 }
 
-/** Number of bytes that are read from the end of a log. */
+/** Number of bytes that are read from the end of a log file. */
 const logShare = 1 << 20;
 
 /**
@@ -158,10 +157,10 @@ async function restarts(
   folder: string,
   { lines, lineOfTrainStep }: Looked,
 ): Promise<readonly Event[]> {
-  const log = await endOfFile(path.join(folder, 'log', 'trinity.log'), logShare);
-  const said = log.matchAll(
-    /^\w+ +(\S+) Resumes at (?:explore step (\d+) and )?train step (\d+)\./gm,
-  );
+  const log = await Promise.all(logFiles(folder).map((file) => endOfFile(file, logShare)));
+  const said = log
+    .join('')
+    .matchAll(/^\w+ +(\S+) Resumes at (?:explore step (\d+) and )?train step (\d+)\./gm);
   return [...said].map(([, at = '', explore, train]) => ({
     kind: 'restart',
     line:

@@ -32,6 +32,7 @@ export function totalReader(job: () => Promise<string>): TotalReader {
     return known();
   };
   return async (settings, passes) => {
+    if (settings['mode'] === 'bench') return { of: 'explorer' };
     const given = givenSteps(settings);
     if (given) return given;
     const { mode, 'buffer.total_epochs': epochs, 'buffer.batch_size': batchSize } = settings;
@@ -58,8 +59,8 @@ function givenSteps(settings: RunSettings): TotalSteps | undefined {
 }
 
 /**
- * Returns the number of tasks in all task sets. Returns undefined if a set is not a readable JSONL
- * file and does not state how many tasks it generates.
+ * Returns the number of tasks in all task sets. Returns undefined if a set is not a whole readable
+ * JSONL file and does not state how many tasks it generates, or if a pipeline selects tasks.
  */
 async function taskCount(
   settings: RunSettings,
@@ -69,11 +70,18 @@ async function taskCount(
   const sets = Object.keys(settings).flatMap(
     (key) => /^(buffer\.explorer_input\.tasksets\[\d+\])\.name$/.exec(key)?.[1] ?? [],
   );
+  if (Object.keys(settings).some((key) => key.startsWith('data_processor.task_pipeline.')))
+    return undefined;
   let sum = 0;
   for (const set of sets) {
     const [made, place] = [settings[`${set}.task_count`], settings[`${set}.path`]];
     if (typeof place !== 'string' && typeof made === 'number') sum += made;
-    else if (typeof place === 'string' && place.endsWith('.jsonl')) {
+    else if (
+      typeof place === 'string' &&
+      place.endsWith('.jsonl') &&
+      // Not a part of the file, such as `train[:100]`, or several parts.
+      !/[+[]/.test(String(settings[`${set}.split`]))
+    ) {
       const lines = await linesOf(path.resolve(job, place)).catch(() => undefined);
       if (lines === undefined) return undefined;
       sum += lines;

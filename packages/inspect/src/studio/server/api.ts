@@ -10,6 +10,12 @@ import { readQuery } from './query.js';
 /** Maximum size of the body of an action request, in bytes. */
 const maxBytes = 1 << 20;
 
+/**
+ * Time in ms before a run that was not found is searched again: the page of a removed run polls
+ * several routes every second.
+ */
+const searchAgainMs = 3000;
+
 type Answer = Response | Promise<Response>;
 
 export interface Api {
@@ -54,11 +60,18 @@ const noRun = (context: Context): Response =>
   notFound(`There is no run ${context.req.param('run')}. It was removed, or has another name.`);
 
 export function createApi(app: Hono, catalogue: Catalogue): Api {
+  /** Last search for a run that was not known. */
+  let search = { id: '', at: -Infinity, done: Promise.resolve<unknown>(undefined) };
   /** Returns the run whose id is in the path. The id may contain encoded slashes. */
   const runOf = async (context: Context): Promise<Run | undefined> => {
     const id = context.req.param('run') ?? '';
     // After a restart of the server, a page may request a run before it requests the list of runs.
-    if (catalogue.run(id) === undefined) await catalogue.summaries();
+    if (catalogue.run(id) === undefined) {
+      const now = Date.now();
+      if (search.id !== id || now - search.at > searchAgainMs)
+        search = { id, at: now, done: catalogue.summaries() };
+      await search.done;
+    }
     return catalogue.run(id);
   };
   const act: Api['act'] = (path, body, answer) =>

@@ -157,14 +157,21 @@ async function chartsOfKind(
 
 type Drawn = Omit<StoryChart, 'name' | 'title' | 'about'>;
 
-async function chartOf(file: MetricFile, role: string, metric: string): Promise<Drawn | undefined> {
+/** @param stepOf step at which a line is drawn. @default its own step */
+async function chartOf(
+  file: MetricFile,
+  role: string,
+  metric: string,
+  stepOf?: (line: number) => number,
+): Promise<Drawn | undefined> {
   const lines = file.roles.get(role);
   const names = [metric, `${metric}/ci95_low`, `${metric}/ci95_high`];
   const [values, low, high] = await file.columns(role, names);
   if (!lines || values?.isSet() !== true) return undefined;
-  const position = lines.steps.at;
+  const position = stepOf ?? lines.steps.at;
+  const steps = { ...lines.steps, at: position };
   const curve = curveOf(
-    { lines, name: metric, values, low, high, axis: 'step', position },
+    { lines: { ...lines, steps }, name: metric, values, low, high, axis: 'step', position },
     { points: mostPoints, smooth: 0 },
   );
   return { role, metric, x: curve.x, values: curve.values, low: curve.low, high: curve.high };
@@ -178,24 +185,24 @@ async function evaluationChart(
   file: MetricFile,
   { role, metric, set }: EvaluationChange,
 ): Promise<StoryChart> {
-  const drawn = await chartOf(file, role, metric);
   const [explored] = await file.columns('explorer', [rewardKind.metrics[0]?.[1] ?? '']);
-  const steps = file.roles.get('explorer')?.steps;
-  const isExplored = (step: number): boolean => {
-    for (let line = (steps?.length() ?? 0) - 1; line >= 0; line--)
-      if (steps?.at(line) === step && !Number.isNaN(explored?.at(line) ?? Number.NaN)) return true;
-    return false;
-  };
-  const after = (step: number): number =>
-    evaluatedAfter({ role: role === 'bench' ? 'bench' : 'explorer', step }, isExplored);
+  const steps = file.roles.get(role)?.steps;
+  const seen = new Set<number>();
+  const after = Array.from({ length: steps?.length() ?? 0 }, (_, line) => {
+    const step = steps?.at(line) ?? Number.NaN;
+    if (explored?.has(line) === true) seen.add(step);
+    return evaluatedAfter({ role: role === 'bench' ? 'bench' : 'explorer', step }, (each) =>
+      seen.has(each),
+    );
+  });
   return {
     name: 'evaluation',
     title: `Evaluation ${set}`,
     about: 'Mean over the tasks of the evaluation, with 95 % intervals.',
     role,
     metric,
+    x: [],
     values: [],
-    ...drawn,
-    x: (drawn?.x ?? []).map(after),
+    ...(await chartOf(file, role, metric, (line) => after[line] ?? Number.NaN)),
   };
 }
