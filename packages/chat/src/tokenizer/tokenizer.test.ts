@@ -122,7 +122,7 @@ describe('a tokenizer', () => {
     });
     expect(() =>
       createTokenizer({ tokenizer: { model: { type: 'Nonsense' } }, tokenizerConfig: {} }),
-    ).toThrow(/files are not valid/);
+    ).toThrow(/tokenizer\.json is damaged or has .*: Unknown TokenizerModel type: Nonsense\. /);
   });
 
   it('rejects decoders whose tokens have no text of their own', async () => {
@@ -157,6 +157,20 @@ describe('a tokenizer', () => {
     const byteLevel = createTokenizer({ tokenizer: { model, ...bytes }, tokenizerConfig: {} });
     expect([...byteLevel.encode('ab\u0004a')]).toEqual([2, 0]);
     expect([...of({ unk_token: 'b' }).encode('a\u00E9')]).toEqual([0, 1]);
+  });
+
+  it('encodes unknown characters of a Unigram model as bytes, if it has them all', () => {
+    const vocab = ['<unk>', 'a', 'b', '<0xC3>', '<0xA9>', '<0xE6>'].map((piece) => [piece, -1]);
+    const of = (model: object) =>
+      createTokenizer({
+        tokenizer: { model: { vocab, unk_id: 0, ...model } },
+        tokenizerConfig: {},
+      });
+    for (const type of ['Unigram', undefined])
+      expect([...of({ type, byte_fallback: true }).encode('aé日éé')]).toEqual([
+        1, 3, 4, 0, 3, 4, 3, 4,
+      ]);
+    expect([...of({ type: 'Unigram' }).encode('aéb')]).toEqual([1, 0, 2]);
   });
 
   it('refuses tokens that may not be part of a word', () => {

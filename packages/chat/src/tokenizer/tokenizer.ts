@@ -1,8 +1,8 @@
 /** Converts text to token ids and back, with the tokenizer files of a model. */
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
-import { ModelError, CheckpointError } from '@trinity-rft/core';
+import { CheckpointError, describeError, ModelError } from '@trinity-rft/core';
 import { withinMs } from '@trinity-rft/core/support';
-import { tokenText } from '../gguf/tokenizer/source.js';
+import { byteTokenOf, tokenText } from '../gguf/tokenizer/source.js';
 import { isObject, type JsonObject } from '../json/object.js';
 import { readTokenizerFiles, type TokenizerFiles } from './files.js';
 import { supportedPreTokenizer } from './pre-tokenizer.js';
@@ -84,13 +84,29 @@ function open(json: JsonObject, config: JsonObject): HuggingFaceTokenizer {
     const inner = new HuggingFaceTokenizer(json, flatTokens(config));
     if (inner.model && !JSON.stringify(json['pre_tokenizer']).includes('"ByteLevel"'))
       inner.model.unk_token ??= noToken;
+    if (inner.model?.config['byte_fallback'] === true) unknownToBytes(inner.model);
     return inner;
   } catch (cause) {
     throw new CheckpointError(
-      'The tokenizer files are not valid. Expected a tokenizer.json as the Python library `tokenizers` writes it.',
+      `tokenizer.json is damaged or has a part that is not supported: ${describeError(cause)}. Copy it again from the original model, or use a model with another tokenizer.`,
       { code: 'TOKENIZER_DAMAGED', cause },
     );
   }
+}
+
+/**
+ * Makes a model encode characters that have no token as the tokens of their UTF-8 bytes, if the
+ * vocabulary has them all. The library does so for BPE, but not for Unigram.
+ */
+function unknownToBytes(model: NonNullable<HuggingFaceTokenizer['model']>): void {
+  const ids = model.tokens_to_ids;
+  const encodePieces = model.encode.bind(model);
+  model.encode = (texts) =>
+    encodePieces(texts).flatMap((piece) => {
+      if (ids.has(piece)) return [piece];
+      const bytes = Array.from(Buffer.from(piece), byteTokenOf);
+      return bytes.every((byte) => ids.has(byte)) ? bytes : [piece];
+    });
 }
 
 /**
