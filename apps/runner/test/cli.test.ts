@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { cpSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { mainHere } from './support/main-here.js';
 import { startProduct } from './support/product.js';
-import { runArgs, startTrinity, trinity } from './support/trinity.js';
+import { runArgs, startTrinity, trinity, type Ended } from './support/trinity.js';
 import { createWorkspace, evalTasksets, twoStages, type Workspace } from './support/workspace.js';
 
 let workspace: Workspace;
@@ -231,6 +231,33 @@ describe('trinity config', () => {
     expect([bad.exitCode, bad.stdout]).toEqual([2, '']);
     expect(bad.stderr).toMatch(/bad\.yaml:3:15.*batch_size.*many/s);
     expect(bad.stderr).toMatch(/bad\.yaml:4:3.*epochs.*total_epochs/s);
+  });
+
+  it('check names tokens that have no embedding', async () => {
+    const { root, write, read, config } = workspace;
+    cpSync(path.join(root, 'model'), path.join(root, 'grown'), { recursive: true });
+    const { vocab_size: id } = JSON.parse(read('model/config.json')) as { vocab_size: number };
+    const checked = async (special: boolean, content: string): Promise<Ended> => {
+      const text = read('model/tokenizer.json');
+      const tokenizer = JSON.parse(text) as { added_tokens: { content: string }[] };
+      const others = tokenizer.added_tokens.filter((token) => token.content !== content);
+      const added_tokens = [...others, { id, content, special }];
+      write('grown/tokenizer.json', JSON.stringify({ ...tokenizer, added_tokens }));
+      const file = config('grown.yaml', { model: { model_path: 'grown' } });
+      return trinity(root, 'config', 'check', file, '--plugin-dir', 'plugins');
+    };
+    expect(await checked(true, '<image>')).toMatchObject({
+      stdout: expect.stringMatching('grown.yaml: no errors.\\n$'),
+    });
+    const [more, end] = [await checked(false, '<more>'), await checked(true, '<|im_end|>')];
+    expect(more).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(`model_path: .*grown.* such as "<more>" with the id ${id}: `),
+    });
+    expect(end).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(`model_path: .*grown.* such as "<\\|im_end\\|>" with`),
+    });
   });
 
   it('check and plan answer programs in JSON, with the same exit codes', async () => {

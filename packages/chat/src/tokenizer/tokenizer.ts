@@ -100,8 +100,8 @@ function open(json: JsonObject, config: JsonObject): HuggingFaceTokenizer {
  */
 function unknownToBytes(model: NonNullable<HuggingFaceTokenizer['model']>): void {
   const ids = model.tokens_to_ids;
-  const encodePieces = model.encode.bind(model);
-  model.encode = (texts) =>
+  const encodePieces: (texts: string[]) => string[] = model.encode.bind(model);
+  model.encode = (texts: string[]) =>
     encodePieces(texts).flatMap((piece) => {
       if (ids.has(piece)) return [piece];
       const bytes = Array.from(Buffer.from(piece), byteTokenOf);

@@ -16,6 +16,7 @@ import { describeDropped } from '@trinity-rft/buffer/internal';
 import {
   configError,
   diskAt,
+  readModelFolder,
   sortProblems,
   trainStepsOf,
   weightsProblem,
@@ -33,6 +34,7 @@ import {
 import type { ModelCheck } from '@trinity-rft/core/engine';
 import { toTask } from '@trinity-rft/explorer';
 import { withReader } from '@trinity-rft/buffer';
+import type { ChatFormat } from '@trinity-rft/chat';
 import { sourceOf } from '../assembly/data/check-rows.js';
 import { checkExperts } from '../assembly/data/sample-strategy.js';
 import { checkTasks, readTaskset, tasksetsOf, type Reading } from '../assembly/data/tasks.js';
@@ -470,7 +472,9 @@ async function checkModels(check: Check): Promise<void> {
   const { rolloutModel } = explorer;
   await attempt(check, ['model', 'model_path'], async () => {
     if (!isThere(model.modelPath)) return;
-    const { printsTools } = await check.readChat(model.modelPath, rolloutModel);
+    const format = await check.readChat(model.modelPath, rolloutModel);
+    checkVocabulary(check, ['model', 'model_path'], { folder: model.modelPath, format });
+    const { printsTools } = format;
     if (rolloutModel.toolCallParser !== undefined && !printsTools)
       check.warn(
         ['explorer', 'rollout_model', 'tool_call_parser'],
@@ -486,9 +490,38 @@ async function checkModels(check: Check): Promise<void> {
     const key = ['explorer', 'auxiliary_models', index, 'model_path'];
     await checkModel(check, key, source);
     await attempt(check, key, async () => {
-      if (isThere(source.modelPath)) await check.readChat(source.modelPath, auxiliary);
+      const { modelPath: folder } = source;
+      if (isThere(folder))
+        checkVocabulary(check, key, { folder, format: await check.readChat(folder, auxiliary) });
     });
   }
+}
+
+/**
+ * Compares the ids of the tokenizer with the embeddings. Special tokens without an embedding are
+ * ignored unless they end a turn, because tokenizers of published models have some for images.
+ */
+function checkVocabulary(
+  check: Check,
+  key: KeyPath,
+  { folder, format }: { readonly folder: string; readonly format: ChatFormat },
+): void {
+  const read = readModelFolder(diskAt('.'), folder);
+  if (read.kind === 'problem') return;
+  const { tokenizer, stopTokenIds } = format;
+  const { vocabSize } = read.shape;
+  const end = stopTokenIds[0] ?? 0;
+  const lost = Array.from(
+    { length: Math.max(0, tokenizer.vocabularySize - vocabSize) },
+    (_, i) => vocabSize + i,
+  ).filter((id) => id === end || !tokenizer.specialTokenIds.has(id));
+  if (lost.length === 0) return;
+  const worst = lost.includes(end) ? end : lost[0]!;
+  const say = worst === end ? check.report : check.warn;
+  say(
+    key,
+    `got ${folder}, whose tokenizer.json has ${lost.length} tokens without an embedding, such as ${JSON.stringify(tokenizer.idToToken(worst))} with the id ${worst}: vocab_size in config.json is ${vocabSize}. Texts with such a token can be neither trained nor answered. Give the model its own tokenizer.`,
+  );
 }
 
 /**
