@@ -43,6 +43,12 @@ export interface ChatFormatOptions {
    */
   readonly reasoningParser?: string;
   /**
+   * True to use the parsers that fit the chat template, as far as it shows any, where no name is
+   * given.
+   * @default false
+   */
+  readonly detectParsers?: boolean;
+  /**
    * `generic` describes tools in the system message, or in the first user message if the chat
    * template prints no system message, and uses the syntax `hermes` for calls, even if the chat
    * template supports tools.
@@ -293,11 +299,13 @@ interface Parsers {
 }
 
 function openParsers(options: ChatFormatOptions, template: ChatTemplate): Parsers {
-  const { tokenizer, toolPrompt, toolCallParser, reasoningParser } = options;
+  const { tokenizer, toolPrompt, detectParsers = false } = options;
+  const other = detectParsers ? 'auto' : undefined;
+  const { toolCallParser = other, reasoningParser = other } = options;
   const reasoning = reasoningParser === 'auto' ? detectReasoningParser(template) : reasoningParser;
   const forCalls =
     toolCallParser === 'auto' ? detectToolCallParser(template, tokenizer) : toolCallParser;
-  if (toolCallParser === 'auto' && forCalls === undefined && toolPrompt === undefined)
+  if (options.toolCallParser === 'auto' && forCalls === undefined && toolPrompt === undefined)
     throw new ConfigError(
       `tool_call_parser is "auto", but the chat template does not show in which syntax the model calls tools. Set one of: ${Object.keys(toolCallParsers).join(', ')}.`,
       { code: 'PARSER_NOT_DETECTED' },

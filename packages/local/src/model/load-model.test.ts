@@ -1,10 +1,11 @@
 /** Tests of a local model over a sampler that records its calls. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { chatTemplates } from '@trinity-rft/chat';
+import { buildCharTokenizer, chatTemplates, writeTokenizerFiles } from '@trinity-rft/chat';
 import type { Sampler, SamplingOptions } from '@trinity-rft/core/engine';
-import { expect, it } from 'vitest';
-import { findModel } from '../place/find-model.js';
-import type { ChatPart } from './answers.js';
+import { expect, it, onTestFinished } from 'vitest';
 import type { ChatSettings } from '../place/chat-settings.js';
 import { modelOver, type LocalModel } from './load-model.js';
 
@@ -21,7 +22,7 @@ interface Recorded {
   readonly prompts: Int32Array[];
 }
 
-async function recordedModel(chat: ChatSettings = {}): Promise<Recorded> {
+async function recordedModel(chat: ChatSettings = {}, location = practice): Promise<Recorded> {
   const sampled: SamplingOptions[] = [];
   const prompts: Int32Array[] = [];
   const sampler: Sampler = {
@@ -40,7 +41,7 @@ async function recordedModel(chat: ChatSettings = {}): Promise<Recorded> {
       return Promise.resolve(choices);
     },
   };
-  const place = { ...(await findModel(practice)), chat };
+  const place = { location, chat };
   return { model: await modelOver(sampler, place, { name: 'm', seed: 7 }), sampled, prompts };
 }
 
@@ -62,13 +63,42 @@ it('samples concurrent calls with the seeds of consecutive calls', async () => {
   expect(seeds(concurrent)).toEqual(seeds(consecutive));
 });
 
-it('streams the first of several choices, which chat returns', async () => {
+it('refuses fields whose results an answer does not have', async () => {
+  const { model, sampled } = await recordedModel();
+  for (const field of [{ n: 2 }, { logprobs: true }, { top_logprobs: 2 }] as object[]) {
+    const refusal = { code: 'ARGUMENT_INVALID', message: expect.stringMatching(/openai\(\)/) };
+    await expect(model.chat(question, field)).rejects.toMatchObject(refusal);
+    await expect(model.stream(question, field).next()).rejects.toMatchObject(refusal);
+  }
+  expect(sampled).toEqual([]);
+});
+
+it('says after its end that it was closed', async () => {
   const { model } = await recordedModel();
-  const whole = await model.chat(question, { n: 2 });
-  const parts: ChatPart[] = [];
-  for await (const part of model.stream(question, { n: 2 })) parts.push(part);
-  expect(parts.map((part) => (part.type === 'text' ? part.text : '')).join('')).toBe(whole.text);
-  expect(parts.at(-1)).toMatchObject({ finishReason: whole.finishReason, usage: whole.usage });
+  await model.close();
+  await expect(model.chat(question)).rejects.toThrow('The model "m" was closed. Load it again.');
+});
+
+it('detects the parsers of a model that has no settings', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'trinity-local-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const characters = 'abcdefghiklmnoprstuy<>/{}":, _\n';
+  const turn = `<think>r</think>\n\n<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>`;
+  const read = async (chatTemplate: string, chat: ChatSettings) => {
+    const eosToken = '<|im_end|>';
+    const special = ['<|im_start|>'];
+    const files = { characters, eosToken, specialTokens: special, chatTemplate };
+    await writeTokenizerFiles(folder, buildCharTokenizer(files));
+    const { model } = await recordedModel(chat, folder);
+    const { reasoning, toolCalls } = model.format.readTurn(model.format.encode(turn), {
+      tools: true,
+    });
+    return [reasoning, toolCalls.map(({ name }) => name)];
+  };
+  expect(await read(chatTemplates.chatml, {})).toEqual(['r', ['f']]);
+  expect(await read(chatTemplates.chatml, { enable_thinking: true })).toEqual([undefined, []]);
+  const silent = '{% for m in messages %}{{ m.content }}{% endfor %}';
+  expect(await read(silent, {})).toEqual([undefined, []]);
 });
 
 it('continues the response of the call before, however many calls there were', async () => {

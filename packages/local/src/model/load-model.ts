@@ -10,7 +10,7 @@ import {
   type Tokenizer,
 } from '@trinity-rft/chat';
 import { isGguf } from '@trinity-rft/chat/gguf';
-import { ConfigError, createRuntime, type ToolDefinition } from '@trinity-rft/core';
+import { ConfigError, createRuntime, ModelError, type ToolDefinition } from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
 import { createRolloutModel, keptTokensOfServer, type RecordingModel } from '@trinity-rft/model';
 import type { OpenAI } from 'openai';
@@ -23,12 +23,16 @@ import type { Runtime } from '../runtimes/runtime.js';
 
 export type ChatMessages = OpenAI.ChatCompletionCreateParams['messages'];
 
+/** Fields whose results a {@link ChatAnswer} has no place for. */
+const clientOnly = ['n', 'logprobs', 'top_logprobs'] as const;
+
 /**
  * Fields of a chat completion request, named as in OpenAI's API, such as `tools` and `max_tokens`.
+ * For several choices or log-probabilities, use {@link LocalModel.openai}.
  */
 export type ChatRequest = Omit<
   OpenAI.ChatCompletionCreateParamsNonStreaming,
-  'model' | 'messages' | 'stream'
+  'model' | 'messages' | 'stream' | 'stream_options' | (typeof clientOnly)[number]
 > & { readonly signal?: AbortSignal };
 
 export interface LoadModelOptions {
@@ -41,7 +45,7 @@ export interface LoadModelOptions {
   readonly name?: string;
   /**
    * Chat settings, such as the template and parsers, that replace the recorded settings of a run or
-   * export.
+   * export. If there are neither, the parsers that fit the chat template are used.
    */
   readonly chat?: ChatSettings;
   /** Model folder or GGUF file whose tokenizer and template are used. @default the model itself */
@@ -95,9 +99,10 @@ export interface LocalModel {
   /** Maximum length of prompt and response together, in tokens. */
   readonly maxModelLen: number;
   /**
-   * Requests a response. If `n` is more than 1, returns the first choice.
+   * Requests a response.
    * @throws the errors that the openai package throws for HTTP responses, such as 400 if a field is
-   * invalid or the prompt is too long
+   * invalid or the prompt is too long; ConfigError if the request has a field such as `n` or
+   * `logprobs`, whose results an answer does not have
    */
   chat(messages: ChatMessages, request?: ChatRequest): Promise<ChatAnswer>;
   /** Like `chat`, but yields the response in parts as they are sampled. */
@@ -148,7 +153,7 @@ export async function loadModel(
     );
   const chat = { ...place.chat, ...checkedChatSettings({ ...options.chat }, 'chat') };
   const tokenizer = await loadTokenizer(options.tokenizer ?? location);
-  const format = chatFormatOf(tokenizer, chat);
+  const format = detectedFormatOf(tokenizer, chat);
   const maxModelLen = options.maxModelLen ?? (kind === 'onnx' ? chat.max_model_len : undefined);
   const { threads, gpu, adapter, cache, sequences } = options;
   if (kind === 'onnx' && adapter !== undefined)
@@ -204,6 +209,14 @@ export const chatFormatOptions = (chat: ChatSettings): Omit<ChatFormatOptions, '
 export const chatFormatOf = (tokenizer: Tokenizer, chat: ChatSettings): ChatFormat =>
   createChatFormat({ tokenizer, ...chatFormatOptions(chat) });
 
+/** Like {@link chatFormatOf}, but detects the parsers if there are no settings at all. */
+const detectedFormatOf = (tokenizer: Tokenizer, chat: ChatSettings): ChatFormat =>
+  createChatFormat({
+    tokenizer,
+    ...chatFormatOptions(chat),
+    detectParsers: Object.keys(chat).length === 0,
+  });
+
 /**
  * Creates a {@link LocalModel} that uses the caller's sampler.
  * @param place model whose tokenizer, template and settings are used
@@ -214,7 +227,7 @@ export async function modelOver(
   { name, seed }: Pick<LoadModelOptions, 'seed'> & { readonly name: string },
 ): Promise<LocalModel> {
   const { location, chat } = place;
-  const format = chatFormatOf(await loadTokenizer(location), chat);
+  const format = detectedFormatOf(await loadTokenizer(location), chat);
   const runtime = { sampler, enforcesFormats: false, close: () => Promise.resolve() };
   return localModel(runtime, { kind: 'own', name, place, format, seed });
 }
@@ -256,11 +269,14 @@ function localModel(runtime: Runtime, parts: Parts): LocalModel {
     maxModelLen: sampler.maxModelLen,
     fetch,
     openai,
-    chat: async (messages, { signal, ...request } = {}) =>
-      toAnswer(
+    chat: async (messages, { signal, ...request } = {}) => {
+      assertRequest(request);
+      return toAnswer(
         await openai().chat.completions.create({ ...request, model: name, messages }, { signal }),
-      ),
+      );
+    },
     async *stream(messages, { signal, ...request } = {}) {
+      assertRequest(request);
       const chunks = await openai().chat.completions.create(
         {
           ...request,
@@ -282,10 +298,24 @@ function localModel(runtime: Runtime, parts: Parts): LocalModel {
       throw new ConfigError(`${kind} does not score texts.`, { code: 'SCORE_MISSING' });
     },
     close: async () => {
-      closed.abort();
+      closed.abort(
+        new ModelError(`The model "${name}" was closed. Load it again.`, {
+          status: 410,
+          code: 'model_closed',
+        }),
+      );
       await runtime.close();
     },
   };
+}
+
+function assertRequest(request: { readonly [name: string]: unknown }): void {
+  const field = clientOnly.find((name) => request[name] !== undefined);
+  if (field !== undefined)
+    throw new ConfigError(
+      `The request has ${field}, whose results an answer does not have. Use openai().chat.completions.create(...) of the model.`,
+      { code: 'ARGUMENT_INVALID' },
+    );
 }
 
 /**
