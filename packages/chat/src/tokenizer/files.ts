@@ -28,6 +28,15 @@ const names = {
   chatTemplate: 'chat_template.jinja',
 } as const;
 
+/** File in which transformers 5 saves a separate template for requests with tools. */
+export const toolTemplateFile = 'additional_chat_templates/tool_use.jinja';
+
+/** Returns the value of `chat_template` in tokenizer_config.json for a model with two templates. */
+export const templateList = (template: string, forTools: string): readonly JsonObject[] => [
+  { name: 'default', template },
+  { name: 'tool_use', template: forTools },
+];
+
 /**
  * Reads the tokenizer files of a model folder. A GGUF file is read as the folder of the same model.
  * @throws CheckpointError when `tokenizer.json` is missing or a file is not valid
@@ -58,12 +67,13 @@ async function readFiles(
   const chatTemplate = await text(names.chatTemplate);
   const tokenizerConfig = (await json(names.tokenizerConfig)) ?? {};
   const { chat_template: _copy, ...config } = tokenizerConfig;
-  return {
-    tokenizer,
-    tokenizerConfig: chatTemplate === undefined ? tokenizerConfig : config,
-    generationConfig: await json(names.generationConfig),
-    chatTemplate,
-  };
+  const generationConfig = await json(names.generationConfig);
+  if (chatTemplate === undefined) return { tokenizer, tokenizerConfig, generationConfig };
+  const forTools = await text(toolTemplateFile);
+  if (forTools === undefined)
+    return { tokenizer, tokenizerConfig: config, generationConfig, chatTemplate };
+  const chat_template = templateList(chatTemplate, forTools);
+  return { tokenizer, tokenizerConfig: { ...config, chat_template }, generationConfig };
 }
 
 /** Writes the files into `folder`, which is created if necessary. */

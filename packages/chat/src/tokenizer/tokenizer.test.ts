@@ -1,8 +1,11 @@
-import { readFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { charOptions } from '../../test/helpers.js';
 import { buildCharTokenizer } from './char-tokenizer.js';
+import { writeTokenizerFiles } from './files.js';
 import { tokenByteTable } from './token-bytes.js';
 import { createTokenizer, loadTokenizer } from './tokenizer.js';
 
@@ -114,6 +117,16 @@ describe('a tokenizer', () => {
     expect(
       createTokenizer({ ...files, tokenizerConfig: { chat_template: named } }).chatTemplates,
     ).toEqual({ default: 'a', tool_use: 'b' });
+  });
+
+  it('reads a separate template for tools from its file', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'trinity-chat-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const { files } = await loadTokenizer(fixture('byte-level'));
+    await writeTokenizerFiles(folder, { ...files, chatTemplate: 'a' });
+    await mkdir(path.join(folder, 'additional_chat_templates'));
+    await writeFile(path.join(folder, 'additional_chat_templates/tool_use.jinja'), 'b');
+    expect((await loadTokenizer(folder)).chatTemplates).toEqual({ default: 'a', tool_use: 'b' });
   });
 
   it('says which file is missing or damaged', async () => {

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { toolTemplateFile } from '@trinity-rft/chat/internal';
 import type { StageConfig } from '@trinity-rft/config';
 import { digestOfFile } from '@trinity-rft/core/engine';
 import type { Agreement } from '@trinity-rft/core/store';
@@ -49,6 +50,7 @@ const modelFiles = [
   'tokenizer.json',
   'tokenizer_config.json',
   'chat_template.jinja',
+  toolTemplateFile,
   'generation_config.json',
 ] as const;
 
