@@ -123,7 +123,7 @@ function createBuilder(param: string, controlTokens: WritingStyle['controlTokens
       throw invalidRequest(
         path,
         'allows no value that ends and can be enforced',
-        'demands that do not contradict each other, and minProperties of at most one more than the listed properties',
+        'demands that do not contradict each other, numbers of at most 15 digits, and minProperties of at most one more than the listed properties',
       );
     },
   };
