@@ -1,6 +1,6 @@
 /** Finds the position at which a string stops being valid JSON. */
 import { createRequire } from 'node:module';
-import type { ParseError } from 'jsonc-parser';
+import type * as JsoncParser from 'jsonc-parser';
 
 /**
  * Maximum length of a string to search, in characters. It is limited because a malicious string may
@@ -14,12 +14,10 @@ const maxLength = 100_000;
  */
 export function jsonErrorPosition(text: string): string {
   if (text.length > maxLength) return '';
-  const errors: ParseError[] = [];
+  const errors: JsoncParser.ParseError[] = [];
   try {
     // Loaded at the first error, because bundles for Node fail at the start if they contain it.
-    const { parse } = createRequire(import.meta.url)(
-      'jsonc-parser',
-    ) as typeof import('jsonc-parser');
+    const { parse } = createRequire(import.meta.url)('jsonc-parser') as typeof JsoncParser;
     parse(text, errors, { disallowComments: true });
   } catch {
     // The text is nested too deeply for the parser, or the parser is not beside a bundle.

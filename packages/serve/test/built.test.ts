@@ -75,6 +75,10 @@ it('starts as a part of a CommonJS bundle', { timeout: 120_000 }, async () => {
     },
   });
   const app = path.join(folder, 'bundle', 'app.cjs');
-  const { stdout, stderr } = spawnSync(process.execPath, [app], { encoding: 'utf8' });
+  const { stdout, stderr } = spawnSync(process.execPath, [app], {
+    encoding: 'utf8',
+    timeout: 60_000,
+    killSignal: 'SIGKILL',
+  });
   expect([stdout, stderr]).toEqual([expect.stringMatching(/^started .*openTurnStore/s), '']);
 });

@@ -4,7 +4,7 @@
  */
 import { createRequire } from 'node:module';
 import { repeatedKey } from '@trinity-rft/core/support';
-import type { ParseError } from 'jsonc-parser';
+import type * as JsoncParser from 'jsonc-parser';
 
 export interface JsonMistake {
   /**
@@ -44,8 +44,8 @@ export function findJsonMistake(text: string): JsonMistake | undefined {
     // Loaded at the first error, because bundles for Node fail at the start if they contain it.
     const { parse, printParseErrorCode } = createRequire(import.meta.url)(
       'jsonc-parser',
-    ) as typeof import('jsonc-parser');
-    const errors: ParseError[] = [];
+    ) as typeof JsoncParser;
+    const errors: JsoncParser.ParseError[] = [];
     parse(text, errors, { disallowComments: true });
     const [first] = errors;
     if (!first) return undefined;

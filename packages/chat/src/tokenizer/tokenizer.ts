@@ -2,7 +2,7 @@
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { CheckpointError, describeError, ModelError } from '@trinity-rft/core';
 import { withinMs } from '@trinity-rft/core/support';
-import { byteTokenOf, tokenText } from '../gguf/tokenizer/source.js';
+import { byteTokenOf, section, tokenText } from '../gguf/tokenizer/source.js';
 import { isObject, type JsonObject } from '../json/object.js';
 import { readTokenizerFiles, type TokenizerFiles } from './files.js';
 import { supportedPreTokenizer } from './pre-tokenizer.js';
@@ -84,7 +84,8 @@ function open(json: JsonObject, config: JsonObject): HuggingFaceTokenizer {
     const inner = new HuggingFaceTokenizer(json, flatTokens(config));
     if (inner.model && !JSON.stringify(json['pre_tokenizer']).includes('"ByteLevel"'))
       inner.model.unk_token ??= noToken;
-    if (inner.model?.config['byte_fallback'] === true) unknownToBytes(inner.model);
+    if (inner.model && section(json, 'model')['byte_fallback'] === true)
+      unknownToBytes(inner.model);
     return inner;
   } catch (cause) {
     throw new CheckpointError(
