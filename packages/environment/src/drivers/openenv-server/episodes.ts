@@ -119,14 +119,11 @@ interface Start {
 /**
  * Chooses the task row and seed of a new episode. The row is the first of these that is available:
  * the request's `task`, the row at `index`, the row that `seed` selects, the next row of the split.
- * Without generated tasks, a seed alone selects the empty row.
  * @throws TaskError for an unknown split or index
  */
 function startOf({ task, split, index, seed, episode_id: id }: Reset, tasks: Tasks): Start {
   const facts = { episode_id: id ?? null };
-  const isMadeOfSeed = tasks.splits.length === 0 && seed != null && index == null;
-  const row = task ?? (isMadeOfSeed ? {} : undefined);
-  if (row !== undefined) return { row, seed: seed ?? 0, facts: { ...facts, seed } };
+  if (task !== undefined) return { row: task, seed: seed ?? 0, facts: { ...facts, seed } };
   const place = index ?? tasks.place(split, seed ?? undefined);
   const start = seed ?? deriveSeed(place, split);
   return {

@@ -102,22 +102,6 @@ it('answers the end of an episode without a verdict with an error', async () => 
   ]);
 });
 
-it('begins an episode of a seed alone where no tasks are generated', async () => {
-  const open = (): Environment =>
-    nativeEnvironment(({ row, seed }) => ({
-      observation: JSON.stringify([row, seed]),
-      step: () => ({ observation: '', reward: 1, done: true }),
-    }));
-  const definition = defineEnvironment({ name: 'guess', description: 'A guess.', open });
-  const resets = [{ seed: 3 }, {}, { seed: 3, index: 2 }].map((data) => ({ type: 'reset', data }));
-  const message = expect.stringMatching(/guess generates no tasks: send a seed/) as string;
-  expect(await repliesOf(definition, resets)).toMatchObject([
-    { type: 'observation', data: { observation: { message: '[{},3]' } } },
-    { type: 'error', data: { message } },
-    { type: 'error', data: { message } },
-  ]);
-});
-
 /** Serves an environment, and returns what it logs and the number of tasks of its splits. */
 async function sizesOf(tasks: EnvironmentDefinition['tasks'], count?: number) {
   const said: string[] = [];
@@ -177,16 +161,13 @@ it('fails before it opens the environment if there are no tasks for training', a
 });
 
 /** Returns the server's replies to a reset and a step. */
-async function repliesOf(
-  definition: EnvironmentDefinition,
-  messages: readonly object[] = [{ type: 'reset' }, { type: 'step', data: { message: 'x' } }],
-): Promise<readonly unknown[]> {
+async function repliesOf(definition: EnvironmentDefinition): Promise<readonly unknown[]> {
   const server = await serveEnvironment({ definition });
   onTestFinished(() => server.close());
   const socket = new WebSocket(`${server.url.replace('http', 'ws')}/ws`);
   await once(socket, 'open');
   const replies: unknown[] = [];
-  for (const message of messages) {
+  for (const message of [{ type: 'reset' }, { type: 'step', data: { message: 'x' } }]) {
     socket.send(JSON.stringify(message));
     const [data] = (await once(socket, 'message')) as [Buffer];
     replies.push(JSON.parse(data.toString()));
