@@ -236,8 +236,8 @@ describe('trinity config', () => {
   it('check names tokens that have no embedding', async () => {
     const { root, write, read, config } = workspace;
     cpSync(path.join(root, 'model'), path.join(root, 'grown'), { recursive: true });
-    const { vocab_size: id } = JSON.parse(read('model/config.json')) as { vocab_size: number };
-    const checked = async (special: boolean, content: string): Promise<Ended> => {
+    const { vocab_size: end } = JSON.parse(read('model/config.json')) as { vocab_size: number };
+    const checked = async (special: boolean, content: string, id = end): Promise<Ended> => {
       const text = read('model/tokenizer.json');
       const tokenizer = JSON.parse(text) as { added_tokens: { content: string }[] };
       const others = tokenizer.added_tokens.filter((token) => token.content !== content);
@@ -246,17 +246,24 @@ describe('trinity config', () => {
       const file = config('grown.yaml', { model: { model_path: 'grown' } });
       return trinity(root, 'config', 'check', file, '--plugin-dir', 'plugins');
     };
-    expect(await checked(true, '<image>')).toMatchObject({
+    expect(await checked(true, '<image>', end + 3)).toMatchObject({
       stdout: expect.stringMatching('grown.yaml: no errors.\\n$'),
     });
-    const [more, end] = [await checked(false, '<more>'), await checked(true, '<|im_end|>')];
-    expect(more).toMatchObject({
+    expect(await checked(false, '<more>', end + 3)).toMatchObject({
       exitCode: 0,
-      stdout: expect.stringMatching(`model_path: .*grown.* such as "<more>" with the id ${id}: `),
+      stdout: expect.stringContaining(` such as ${end + 3} ("<more>"), 1 in all: vocab_size`),
     });
-    expect(end).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringMatching(`model_path: .*grown.* such as "<\\|im_end\\|>" with`),
+    const template = '{% for m in messages %}<|im_start|>{{ m.content }}<|im_end|>{% endfor %}';
+    write('grown/chat_template.jinja', template);
+    for (const needed of ['<|im_start|>', '<|im_end|>'])
+      expect(await checked(true, needed)).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringContaining(` such as ${end} ("${needed}"), 1 in all: vocab_size`),
+      });
+    write('grown/generation_config.json', JSON.stringify({ eos_token_id: 9999 }));
+    expect(await checked(true, '<image>')).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining(' such as 9999, 1 in all: vocab_size'),
     });
   });
 

@@ -498,8 +498,9 @@ async function checkModels(check: Check): Promise<void> {
 }
 
 /**
- * Compares the ids of the tokenizer with the embeddings. Special tokens without an embedding are
- * ignored unless they end a turn, because tokenizers of published models have some for images.
+ * Compares the ids of the tokenizer with the embeddings. Reports the ids that end a turn and those
+ * of a prompt, and warns of the others. Other special tokens are ignored, because tokenizers of
+ * published models have some for images.
  */
 function checkVocabulary(
   check: Check,
@@ -510,18 +511,31 @@ function checkVocabulary(
   if (read.kind === 'problem') return;
   const { tokenizer, stopTokenIds } = format;
   const { vocabSize } = read.shape;
-  const end = stopTokenIds[0] ?? 0;
-  const lost = Array.from(
+  const needed = [...stopTokenIds.slice(0, 1), ...emptyPrompt(format)];
+  const added = Array.from(
     { length: Math.max(0, tokenizer.vocabularySize - vocabSize) },
     (_, i) => vocabSize + i,
-  ).filter((id) => id === end || !tokenizer.specialTokenIds.has(id));
-  if (lost.length === 0) return;
-  const worst = lost.includes(end) ? end : lost[0]!;
-  const say = worst === end ? check.report : check.warn;
+  ).filter((id) => tokenizer.idToToken(id) !== undefined && !tokenizer.specialTokenIds.has(id));
+  const ids = new Set([...needed, ...stopTokenIds, ...added]);
+  const lost = [...ids].filter((id) => id >= vocabSize);
+  const [worst] = lost;
+  if (worst === undefined) return;
+  const say = needed.includes(worst) ? check.report : check.warn;
+  const token = tokenizer.idToToken(worst);
+  const name = token === undefined ? '' : ` (${JSON.stringify(token)})`;
   say(
     key,
-    `got ${folder}, whose tokenizer.json has ${lost.length} tokens without an embedding, such as ${JSON.stringify(tokenizer.idToToken(worst))} with the id ${worst}: vocab_size in config.json is ${vocabSize}. Texts with such a token can be neither trained nor answered. Give the model its own tokenizer.`,
+    `got ${folder}, whose tokenizer and generation_config.json have ids without an embedding, such as ${worst}${name}, ${lost.length} in all: vocab_size of the model is ${vocabSize}. Texts with such a token can be neither trained nor answered. Give the model its own tokenizer and generation_config.json.`,
   );
+}
+
+/** Returns the ids of the prompt of an empty message, or none if the template refuses it. */
+function emptyPrompt(format: ChatFormat): Iterable<number> {
+  try {
+    return format.encode(format.render({ messages: [{ role: 'user', content: '' }] }));
+  } catch {
+    return [];
+  }
 }
 
 /**
