@@ -43,11 +43,11 @@ export interface ChatFormatOptions {
    */
   readonly reasoningParser?: string;
   /**
-   * True to use the parsers that fit the chat template, as far as it shows any, where no name is
-   * given.
+   * True to use the tool call parser that fits the chat template, if it shows any, where
+   * {@link toolCallParser} is not given.
    * @default false
    */
-  readonly detectParsers?: boolean;
+  readonly detectToolCalls?: boolean;
   /**
    * `generic` describes tools in the system message, or in the first user message if the chat
    * template prints no system message, and uses the syntax `hermes` for calls, even if the chat
@@ -299,9 +299,8 @@ interface Parsers {
 }
 
 function openParsers(options: ChatFormatOptions, template: ChatTemplate): Parsers {
-  const { tokenizer, toolPrompt, detectParsers = false } = options;
-  const other = detectParsers ? 'auto' : undefined;
-  const { toolCallParser = other, reasoningParser = other } = options;
+  const { tokenizer, toolPrompt, reasoningParser, detectToolCalls = false } = options;
+  const { toolCallParser = detectToolCalls ? 'auto' : undefined } = options;
   const reasoning = reasoningParser === 'auto' ? detectReasoningParser(template) : reasoningParser;
   const forCalls =
     toolCallParser === 'auto' ? detectToolCallParser(template, tokenizer) : toolCallParser;

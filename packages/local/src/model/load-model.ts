@@ -23,8 +23,11 @@ import type { Runtime } from '../runtimes/runtime.js';
 
 export type ChatMessages = OpenAI.ChatCompletionCreateParams['messages'];
 
-/** Fields whose results a {@link ChatAnswer} has no place for. */
-const clientOnly = ['n', 'logprobs', 'top_logprobs'] as const;
+/**
+ * Fields whose results a {@link ChatAnswer} has no place for, with the values that ask for no such
+ * result.
+ */
+const clientOnly = { n: 1, logprobs: false, top_logprobs: 0 } as const;
 
 /**
  * Fields of a chat completion request, named as in OpenAI's API, such as `tools` and `max_tokens`.
@@ -32,7 +35,7 @@ const clientOnly = ['n', 'logprobs', 'top_logprobs'] as const;
  */
 export type ChatRequest = Omit<
   OpenAI.ChatCompletionCreateParamsNonStreaming,
-  'model' | 'messages' | 'stream' | 'stream_options' | (typeof clientOnly)[number]
+  'model' | 'messages' | 'stream' | 'stream_options' | keyof typeof clientOnly
 > & { readonly signal?: AbortSignal };
 
 export interface LoadModelOptions {
@@ -45,7 +48,7 @@ export interface LoadModelOptions {
   readonly name?: string;
   /**
    * Chat settings, such as the template and parsers, that replace the recorded settings of a run or
-   * export. If there are neither, the parsers that fit the chat template are used.
+   * export. For any other model, `tool_call_parser` is by default the one that fits the template.
    */
   readonly chat?: ChatSettings;
   /** Model folder or GGUF file whose tokenizer and template are used. @default the model itself */
@@ -101,8 +104,8 @@ export interface LocalModel {
   /**
    * Requests a response.
    * @throws the errors that the openai package throws for HTTP responses, such as 400 if a field is
-   * invalid or the prompt is too long; ConfigError if the request has a field such as `n` or
-   * `logprobs`, whose results an answer does not have
+   * invalid or the prompt is too long; ConfigError if the request asks for several choices
+   * or for log-probabilities, which an answer does not have
    */
   chat(messages: ChatMessages, request?: ChatRequest): Promise<ChatAnswer>;
   /** Like `chat`, but yields the response in parts as they are sampled. */
@@ -153,7 +156,7 @@ export async function loadModel(
     );
   const chat = { ...place.chat, ...checkedChatSettings({ ...options.chat }, 'chat') };
   const tokenizer = await loadTokenizer(options.tokenizer ?? location);
-  const format = detectedFormatOf(tokenizer, chat);
+  const format = formatAt({ ...place, chat }, tokenizer);
   const maxModelLen = options.maxModelLen ?? (kind === 'onnx' ? chat.max_model_len : undefined);
   const { threads, gpu, adapter, cache, sequences } = options;
   if (kind === 'onnx' && adapter !== undefined)
@@ -209,13 +212,8 @@ export const chatFormatOptions = (chat: ChatSettings): Omit<ChatFormatOptions, '
 export const chatFormatOf = (tokenizer: Tokenizer, chat: ChatSettings): ChatFormat =>
   createChatFormat({ tokenizer, ...chatFormatOptions(chat) });
 
-/** Like {@link chatFormatOf}, but detects the parsers if there are no settings at all. */
-const detectedFormatOf = (tokenizer: Tokenizer, chat: ChatSettings): ChatFormat =>
-  createChatFormat({
-    tokenizer,
-    ...chatFormatOptions(chat),
-    detectParsers: Object.keys(chat).length === 0,
-  });
+const formatAt = ({ chat, isPlain = false }: ModelPlace, tokenizer: Tokenizer): ChatFormat =>
+  createChatFormat({ tokenizer, ...chatFormatOptions(chat), detectToolCalls: isPlain });
 
 /**
  * Creates a {@link LocalModel} that uses the caller's sampler.
@@ -226,8 +224,7 @@ export async function modelOver(
   place: ModelPlace,
   { name, seed }: Pick<LoadModelOptions, 'seed'> & { readonly name: string },
 ): Promise<LocalModel> {
-  const { location, chat } = place;
-  const format = detectedFormatOf(await loadTokenizer(location), chat);
+  const format = formatAt(place, await loadTokenizer(place.location));
   const runtime = { sampler, enforcesFormats: false, close: () => Promise.resolve() };
   return localModel(runtime, { kind: 'own', name, place, format, seed });
 }
@@ -310,10 +307,10 @@ function localModel(runtime: Runtime, parts: Parts): LocalModel {
 }
 
 function assertRequest(request: { readonly [name: string]: unknown }): void {
-  const field = clientOnly.find((name) => request[name] !== undefined);
-  if (field !== undefined)
+  const found = Object.entries(clientOnly).find(([name, none]) => (request[name] ?? none) !== none);
+  if (found)
     throw new ConfigError(
-      `The request has ${field}, whose results an answer does not have. Use openai().chat.completions.create(...) of the model.`,
+      `The request has ${found[0]}: ${JSON.stringify(request[found[0]])}, whose results an answer does not have. Use openai().chat.completions.create(...) of the model.`,
       { code: 'ARGUMENT_INVALID' },
     );
 }
