@@ -4,6 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { charOptions } from '../../test/helpers.js';
+import { byteTokenOf } from '../gguf/tokenizer/source.js';
 import { buildCharTokenizer } from './char-tokenizer.js';
 import { writeTokenizerFiles } from './files.js';
 import { tokenByteTable } from './token-bytes.js';
@@ -127,6 +128,8 @@ describe('a tokenizer', () => {
     await mkdir(path.join(folder, 'additional_chat_templates'));
     await writeFile(path.join(folder, 'additional_chat_templates/tool_use.jinja'), 'b');
     expect((await loadTokenizer(folder)).chatTemplates).toEqual({ default: 'a', tool_use: 'b' });
+    await rm(path.join(folder, 'chat_template.jinja'));
+    expect((await loadTokenizer(folder)).chatTemplates).toEqual({ default: 'a', tool_use: 'b' });
   });
 
   it('says which file is missing or damaged', async () => {
@@ -173,17 +176,30 @@ describe('a tokenizer', () => {
   });
 
   it('encodes unknown characters of a Unigram model as bytes, if it has them all', () => {
-    const vocab = ['<unk>', 'a', 'b', '<0xC3>', '<0xA9>', '<0xE6>'].map((piece) => [piece, -1]);
-    const of = (model: object) =>
-      createTokenizer({
-        tokenizer: { model: { vocab, unk_id: 0, ...model } },
-        tokenizerConfig: {},
-      });
+    const bytes = Array.from({ length: 256 }, (_, byte) => byteTokenOf(byte));
+    const vocab = ['<unk>', 'a', ...bytes].map((piece) => [piece, -1]);
+    const encode = (model: object) => {
+      const tokenizer = { model: { vocab, unk_id: 0, ...model } };
+      return [...createTokenizer({ tokenizer, tokenizerConfig: {} }).encode('aé日éé')];
+    };
+    const e = [2 + 0xc3, 2 + 0xa9];
     for (const type of ['Unigram', undefined])
-      expect([...of({ type, byte_fallback: true }).encode('aé日éé')]).toEqual([
-        1, 3, 4, 0, 3, 4, 3, 4,
+      expect(encode({ type, byte_fallback: true })).toEqual([
+        ...[1, ...e, 2 + 0xe6, 2 + 0x97, 2 + 0xa5, ...e, ...e],
       ]);
-    expect([...of({ type: 'Unigram' }).encode('aéb')]).toEqual([1, 0, 2]);
+    expect(encode({ type: 'Unigram' })).toEqual([1, 0]);
+    // As in the Python library, which then takes one unknown token for the whole run.
+    const part = vocab.filter(([piece]) => piece !== byteTokenOf(0xe6));
+    expect(encode({ vocab: part, byte_fallback: true })).toEqual([1, 0]);
+  });
+
+  it('refuses a character of a BPE model that has neither its token nor its bytes', () => {
+    const bytes = Array.from({ length: 128 }, (_, byte) => byteTokenOf(byte));
+    const vocab = Object.fromEntries(['a', ...bytes].map((token, id) => [token, id]));
+    const model = { type: 'BPE', vocab, merges: [], byte_fallback: true };
+    const tokenizer = createTokenizer({ tokenizer: { model }, tokenizerConfig: {} });
+    expect([...tokenizer.encode('ab')]).toEqual([0, 1 + 0x62]);
+    expect(() => tokenizer.encode('a日')).toThrow('"日" in the text has no token');
   });
 
   it('refuses tokens that may not be part of a word', () => {

@@ -84,8 +84,9 @@ function open(json: JsonObject, config: JsonObject): HuggingFaceTokenizer {
     const inner = new HuggingFaceTokenizer(json, flatTokens(config));
     if (inner.model && !JSON.stringify(json['pre_tokenizer']).includes('"ByteLevel"'))
       inner.model.unk_token ??= noToken;
-    if (inner.model && section(json, 'model')['byte_fallback'] === true)
-      unknownToBytes(inner.model);
+    const { byte_fallback: fallsBack, vocab } = section(json, 'model');
+    // Only for Unigram, whose vocabulary is a list: the library itself does so for BPE.
+    if (inner.model && fallsBack === true && Array.isArray(vocab)) unknownToBytes(inner.model);
     return inner;
   } catch (cause) {
     throw new CheckpointError(
@@ -96,18 +97,18 @@ function open(json: JsonObject, config: JsonObject): HuggingFaceTokenizer {
 }
 
 /**
- * Makes a model encode characters that have no token as the tokens of their UTF-8 bytes, if the
- * vocabulary has them all. The library does so for BPE, but not for Unigram.
+ * Makes a model encode characters that have no token as the tokens of their UTF-8 bytes. Changes
+ * nothing unless the vocabulary has the tokens of all 256 bytes.
  */
 function unknownToBytes(model: NonNullable<HuggingFaceTokenizer['model']>): void {
   const ids = model.tokens_to_ids;
+  const bytes = Array.from({ length: 256 }, (_, byte) => byteTokenOf(byte));
+  if (!bytes.every((token) => ids.has(token))) return;
   const encodePieces: (texts: string[]) => string[] = model.encode.bind(model);
   model.encode = (texts: string[]) =>
-    encodePieces(texts).flatMap((piece) => {
-      if (ids.has(piece)) return [piece];
-      const bytes = Array.from(Buffer.from(piece), byteTokenOf);
-      return bytes.every((byte) => ids.has(byte)) ? bytes : [piece];
-    });
+    encodePieces(texts).flatMap((piece) =>
+      ids.has(piece) ? [piece] : Array.from(Buffer.from(piece), (byte) => bytes[byte]!),
+    );
 }
 
 /**
