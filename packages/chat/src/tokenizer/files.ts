@@ -66,14 +66,20 @@ async function readFiles(
   }
   const chatTemplate = await text(names.chatTemplate);
   const tokenizerConfig = (await json(names.tokenizerConfig)) ?? {};
-  const { chat_template: _copy, ...config } = tokenizerConfig;
+  const { chat_template: copy, ...config } = tokenizerConfig;
   const generationConfig = await json(names.generationConfig);
-  if (chatTemplate === undefined) return { tokenizer, tokenizerConfig, generationConfig };
   const forTools = await text(toolTemplateFile);
-  if (forTools === undefined)
-    return { tokenizer, tokenizerConfig: config, generationConfig, chatTemplate };
-  const chat_template = templateList(chatTemplate, forTools);
-  return { tokenizer, tokenizerConfig: { ...config, chat_template }, generationConfig };
+  const template = chatTemplate ?? copy;
+  if (forTools !== undefined && typeof template === 'string') {
+    const chat_template = templateList(template, forTools);
+    return { tokenizer, tokenizerConfig: { ...config, chat_template }, generationConfig };
+  }
+  return {
+    tokenizer,
+    tokenizerConfig: chatTemplate === undefined ? tokenizerConfig : config,
+    generationConfig,
+    chatTemplate,
+  };
 }
 
 /** Writes the files into `folder`, which is created if necessary. */

@@ -170,11 +170,14 @@ describe('a model folder', () => {
       expect(await readFile(join(folder, 'saved', name), 'utf8')).toBe(content);
   });
 
-  it('carries a separate template for tools along, in the config of the tokenizer', async () => {
+  it.each([
+    ['chat_template.jinja', 'plain'],
+    ['tokenizer_config.json', '{"chat_template": "plain"}'],
+  ])('carries a separate template for tools beside %s along', async (name, content) => {
     const source = join(folder, 'source');
     await cp(join(fixtures, 'qwen2'), source, { recursive: true });
     await mkdir(join(source, 'additional_chat_templates'));
-    await writeFile(join(source, 'chat_template.jinja'), 'plain');
+    await writeFile(join(source, name), content);
     await writeFile(join(source, 'additional_chat_templates', 'tool_use.jinja'), 'tools');
     const model = await loadModelFolder(source);
     await saveModelFolder(join(folder, 'saved'), model, model.weights);

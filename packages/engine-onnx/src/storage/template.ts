@@ -8,7 +8,8 @@ const [configFile, templateFile] = ['tokenizer_config.json', 'chat_template.jinj
  * Copies the template of `chat_template.jinja` into `tokenizer_config.json`, because
  * transformers.js and earlier versions of transformers read it only from there. Creates
  * `tokenizer_config.json` if it is missing, and replaces any template in it. If there is a separate
- * template for tools, `tokenizer_config.json` gets both, and their files are omitted.
+ * template for tools, `tokenizer_config.json` gets both, and their files are omitted. A template
+ * for tools without any other is omitted.
  * @param files contents of files, keyed by name
  */
 export function withTemplate(
@@ -18,12 +19,12 @@ export function withTemplate(
     const bytes = files.get(name);
     return bytes && Buffer.from(bytes).toString();
   };
-  const template = textOf(templateFile);
   const forTools = textOf(toolTemplateFile);
   const kept = new Map(files);
   kept.delete(toolTemplateFile);
   const fields = parse(textOf(configFile) ?? '{}');
-  if (template === undefined || fields === undefined) return kept;
+  const template = textOf(templateFile) ?? fields?.['chat_template'];
+  if (typeof template !== 'string' || fields === undefined) return kept;
   if (forTools !== undefined) kept.delete(templateFile);
   const chat_template = forTools === undefined ? template : templateList(template, forTools);
   if (fields['chat_template'] === chat_template) return kept;
