@@ -81,8 +81,10 @@ export function findJsonLoss(text: string): JsonMistake | undefined {
 /** Finds a number, written with a fraction or an exponent, that is too large for a double. */
 function infiniteNumber(text: string): JsonMistake | undefined {
   if (!/\d{309}|\d[eE]\+?\d{3}/.test(text)) return undefined;
-  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]+|\\.)*"|-?\d+[.eE][\d.eE+-]*/g))
-    if (!token.startsWith('"') && !Number.isFinite(Number(token)))
+  let isInString = false;
+  for (const { 0: token, index } of text.matchAll(/\\.|"|-?\d+[.eE][\d.eE+-]*/g))
+    if (token === '"') isInString = !isInString;
+    else if (!isInString && !Number.isFinite(Number(token)))
       return { offset: index, problem: `expected a number up to 1.797e308, found ${token}` };
   return undefined;
 }
