@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { cpSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { mainHere } from './support/main-here.js';
 import { startProduct } from './support/product.js';
-import { runArgs, startTrinity, trinity } from './support/trinity.js';
+import { runArgs, startTrinity, trinity, type Ended } from './support/trinity.js';
 import {
   createWorkspace,
   evalTasksets,
@@ -261,6 +261,40 @@ describe('trinity config', () => {
     };
     expect(await warned(last)).not.toContain('trainer.total_steps');
     expect(await warned(last + 1)).toContain(`trainer.total_steps: got ${last + 1}, but ${text}`);
+  });
+
+  it('check names tokens that have no embedding', async () => {
+    const { root, write, read, config } = workspace;
+    cpSync(path.join(root, 'model'), path.join(root, 'grown'), { recursive: true });
+    const { vocab_size: end } = JSON.parse(read('model/config.json')) as { vocab_size: number };
+    const checked = async (special: boolean, content: string, id = end): Promise<Ended> => {
+      const text = read('model/tokenizer.json');
+      const tokenizer = JSON.parse(text) as { added_tokens: { content: string }[] };
+      const others = tokenizer.added_tokens.filter((token) => token.content !== content);
+      const added_tokens = [...others, { id, content, special }];
+      write('grown/tokenizer.json', JSON.stringify({ ...tokenizer, added_tokens }));
+      const file = config('grown.yaml', { model: { model_path: 'grown' } });
+      return trinity(root, 'config', 'check', file, '--plugin-dir', 'plugins');
+    };
+    expect(await checked(true, '<image>', end + 3)).toMatchObject({
+      stdout: expect.stringMatching('grown.yaml: no errors.\\n$'),
+    });
+    expect(await checked(false, '<more>', end + 3)).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining(` such as ${end + 3} ("<more>"), 1 in all: vocab_size`),
+    });
+    const template = '{% for m in messages %}<|im_start|>{{ m.content }}<|im_end|>{% endfor %}';
+    write('grown/chat_template.jinja', template);
+    for (const needed of ['<|im_start|>', '<|im_end|>'])
+      expect(await checked(true, needed)).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringContaining(` such as ${end} ("${needed}"), 1 in all: vocab_size`),
+      });
+    write('grown/generation_config.json', JSON.stringify({ eos_token_id: 9999 }));
+    expect(await checked(true, '<image>')).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining(' such as 9999, 1 in all: vocab_size'),
+    });
   });
 
   it('check and plan answer programs in JSON, with the same exit codes', async () => {

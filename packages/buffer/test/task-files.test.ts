@@ -99,6 +99,11 @@ describe('JSON', () => {
     );
   });
 
+  it('reads a row whose text has millions of escapes and a digest like a number', async () => {
+    const row = { q: 'line "q"\n'.repeat(1_200_000), digest: '7e1234' };
+    expect(await read(write('long.jsonl', JSON.stringify(row)))).toEqual([row]);
+  });
+
   it('names the line of bytes that are not UTF-8', async () => {
     const path = write(
       'tasks.jsonl',

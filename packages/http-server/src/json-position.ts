@@ -1,5 +1,6 @@
 /** Finds the position at which a string stops being valid JSON. */
-import { parse, type ParseError } from 'jsonc-parser';
+import { createRequire } from 'node:module';
+import type * as JsoncParser from 'jsonc-parser';
 
 /**
  * Maximum length of a string to search, in characters. It is limited because a malicious string may
@@ -13,11 +14,13 @@ const maxLength = 100_000;
  */
 export function jsonErrorPosition(text: string): string {
   if (text.length > maxLength) return '';
-  const errors: ParseError[] = [];
+  const errors: JsoncParser.ParseError[] = [];
   try {
+    // Loaded at the first error, because bundles for Node fail at the start if they contain it.
+    const { parse } = createRequire(import.meta.url)('jsonc-parser') as typeof JsoncParser;
     parse(text, errors, { disallowComments: true });
   } catch {
-    // The text is nested too deeply for the parser.
+    // The text is nested too deeply for the parser, or the parser is not beside a bundle.
   }
   const [first] = errors;
   if (!first) return '';

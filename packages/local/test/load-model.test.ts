@@ -430,9 +430,12 @@ describe('a model is found', () => {
   it('but with unset chat settings, and beside the export.json of another program', async () => {
     const chat = { chat_template: null, enable_thinking: null, tool_call_parser: 'hermes' };
     const unset = await exportedWith({ version: 1, file: '.', chat });
-    expect((await findModel(unset)).chat).toEqual({ tool_call_parser: 'hermes' });
+    expect(await findModel(unset)).toEqual({
+      location: unset,
+      chat: { tool_call_parser: 'hermes' },
+    });
     for (const other of [{ chat: 'hello' }, { version: 1, chat: [{ title: 'x' }] }, []])
-      expect((await findModel(await exportedWith(other))).chat).toEqual({});
+      expect(await findModel(await exportedWith(other))).toMatchObject({ chat: {}, isPlain: true });
   });
 
   it('not with the export.json of a later version', async () => {

@@ -13,6 +13,7 @@ export {
 } from './http/server.js';
 export type { Answer, AnswerHandler, WholeAnswer } from './protocols/shared/answer/answer.js';
 export type { Heartbeat } from './protocols/shared/answer/delivery.js';
+export { modelList, modelObject, type ModelObject } from './protocols/shared/model-list.js';
 export type { EndpointPolicy } from './protocols/shared/endpoint-policy.js';
 export type {
   RecordedAnswer,

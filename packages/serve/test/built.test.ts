@@ -51,3 +51,34 @@ it('opens a store from its build, and ends by itself', { timeout: 240_000 }, asy
   const counts = { total: 0, open: 0, ready: 0, committed: 0 };
   expect([status, JSON.parse(stdout)]).toEqual([0, [1, counts, ['BufferError', 'SERVE_LOCKED']]]);
 });
+
+it('starts as a part of a CommonJS bundle', { timeout: 120_000 }, async () => {
+  const entry = path.join(folder, 'app.ts');
+  const index = path.join(root, 'src/index.ts');
+  writeFileSync(
+    entry,
+    `import * as all from ${JSON.stringify(index)}; console.log('started', Object.keys(all));`,
+  );
+  await build({
+    entry: [entry],
+    format: 'cjs',
+    outDir: path.join(folder, 'bundle'),
+    config: false,
+    silent: true,
+    dts: false,
+    noExternal: [/./],
+    esbuildOptions: (esbuild) => {
+      esbuild.conditions = ['@trinity-rft/source'];
+      // As esbuild itself does for Node.
+      esbuild.mainFields = ['main', 'module'];
+      esbuild.logOverride = { 'empty-import-meta': 'silent' };
+    },
+  });
+  const app = path.join(folder, 'bundle', 'app.cjs');
+  const { stdout, stderr } = spawnSync(process.execPath, [app], {
+    encoding: 'utf8',
+    timeout: 60_000,
+    killSignal: 'SIGKILL',
+  });
+  expect([stdout, stderr]).toEqual([expect.stringMatching(/^started .*openTurnStore/s), '']);
+});

@@ -2,8 +2,9 @@
  * Finds the first position at which a text is not valid JSON, or at which parsing the text would
  * lose a value, and describes the problem.
  */
+import { createRequire } from 'node:module';
 import { repeatedKey } from '@trinity-rft/core/support';
-import { createScanner, parse, printParseErrorCode, type ParseError } from 'jsonc-parser';
+import type * as JsoncParser from 'jsonc-parser';
 
 export interface JsonMistake {
   /**
@@ -36,21 +37,25 @@ const expectedBy: Readonly<Record<string, string>> = {
 
 /**
  * Returns the first mistake in `text`. Returns undefined if the text is JSON (RFC 8259) or is
- * nested too deeply to parse.
+ * nested too deeply to parse, or if the program is a bundle without the parser.
  */
 export function findJsonMistake(text: string): JsonMistake | undefined {
-  const errors: ParseError[] = [];
   try {
+    // Loaded at the first error, because bundles for Node fail at the start if they contain it.
+    const { parse, printParseErrorCode } = createRequire(import.meta.url)(
+      'jsonc-parser',
+    ) as typeof JsoncParser;
+    const errors: JsoncParser.ParseError[] = [];
     parse(text, errors, { disallowComments: true });
+    const [first] = errors;
+    if (!first) return undefined;
+    const { error, offset, length } = first;
+    const expected = expectedBy[printParseErrorCode(error)] ?? 'JSON';
+    const found = describeToken(text.slice(offset, offset + Math.min(length, 20)));
+    return { offset, problem: `expected ${expected}, found ${found}` };
   } catch {
     return undefined;
   }
-  const [first] = errors;
-  if (!first) return undefined;
-  const { error, offset, length } = first;
-  const expected = expectedBy[printParseErrorCode(error)] ?? 'JSON';
-  const found = describeToken(text.slice(offset, offset + Math.min(length, 20)));
-  return { offset, problem: `expected ${expected}, found ${found}` };
 }
 
 function describeToken(token: string): string {
@@ -76,12 +81,10 @@ export function findJsonLoss(text: string): JsonMistake | undefined {
 /** Finds a number, written with a fraction or an exponent, that is too large for a double. */
 function infiniteNumber(text: string): JsonMistake | undefined {
   if (!/\d{309}|\d[eE]\+?\d{3}/.test(text)) return undefined;
-  const scanner = createScanner(text, true);
-  for (scanner.scan(); scanner.getTokenOffset() < text.length; scanner.scan()) {
-    const offset = scanner.getTokenOffset();
-    const token = text.slice(offset, offset + scanner.getTokenLength());
-    if (/^-?\d+[.eE]/.test(token) && !Number.isFinite(Number(token)))
-      return { offset, problem: `expected a number up to 1.797e308, found ${token}` };
-  }
+  let isInString = false;
+  for (const { 0: token, index } of text.matchAll(/\\.|"|-?\d+[.eE][\d.eE+-]*/g))
+    if (token === '"') isInString = !isInString;
+    else if (!isInString && !Number.isFinite(Number(token)))
+      return { offset: index, problem: `expected a number up to 1.797e308, found ${token}` };
   return undefined;
 }

@@ -2,7 +2,7 @@
  * Computes the order of the rows of a task set from selector type, seed and position, so that a
  * resumed training run only needs the position.
  */
-import { createRandom, deriveSeed } from '@trinity-rft/core';
+import { BufferError, createRandom, deriveSeed } from '@trinity-rft/core';
 
 /** Selector types whose order does not depend on the contents of the rows. */
 export type PlainSelectorType = 'sequential' | 'shuffle' | 'random';
@@ -20,6 +20,8 @@ export type RowOrder = (cursor: number, count: number) => readonly number[];
  * - `shuffle`: a permutation per epoch, from (seed, name, epoch); every row once per epoch.
  * - `random`: each batch drawn without replacement, from (seed, name, position of the batch);
  *   batches are independent.
+ *
+ * @throws BufferError for any other selector type
  */
 export function rowOrder(
   selectorType: PlainSelectorType,
@@ -27,6 +29,11 @@ export function rowOrder(
   seed: number,
   name: string,
 ): RowOrder {
+  if (!Object.hasOwn(orders, selectorType))
+    throw new BufferError(
+      `Task set "${name}": selectorType is ${JSON.stringify(selectorType)}. Expected sequential, shuffle, random, offline_easy2hard or difficulty_based.`,
+      { code: 'ARGUMENT_INVALID' },
+    );
   return orders[selectorType](size, (part, index) =>
     createRandom(deriveSeed(seed, 'task-order', name, part, index)),
   );

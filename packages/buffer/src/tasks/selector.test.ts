@@ -29,6 +29,13 @@ it('offers easy tasks first, again and again', async () => {
   );
 });
 
+it('names an unknown selector', () => {
+  const options = { name: 'tasks', selectorType: 'shufle' as 'shuffle' };
+  expect(() => createTaskSource(rows, options)).toThrow(
+    'Task set "tasks": selectorType is "shufle". Expected sequential, shuffle, random,',
+  );
+});
+
 describe('difficulty_based', () => {
   const open = (selectorArgs: object, seed = 42) =>
     createTaskSource(rows, {

@@ -261,6 +261,10 @@ describe('responseGrammar', () => {
       { pattern: '^(?i:abc)$' },
       'response_format.pattern is "^(?i:abc)$", which cannot be enforced',
     ],
+    [
+      { type: 'integer', not: { const: 3 } },
+      'response_format excludes the number 3, which a grammar cannot do. Expected the allowed numbers in enum',
+    ],
     [{ not: { const: [1] } }, 'response_format.not excludes the array [1]'],
     [{ not: { enum: [null, { a: 1 }] } }, 'response_format.not excludes the object {"a":1}'],
     [
@@ -285,7 +289,7 @@ describe('responseGrammar', () => {
     [{ pattern: `^(?:${'ab'.repeat(20_000)})+$` }, 'response_format is too large to be enforced'],
     [
       { minProperties: 50_000, type: 'object' },
-      'response_format allows no value that ends and can be enforced. Expected demands that do not contradict each other, and minProperties of at most one more than the listed properties',
+      'response_format allows no value that ends and can be enforced. Expected demands that do not contradict each other, numbers of at most 15 digits, and minProperties of at most one more than the listed properties',
     ],
     [
       {

@@ -67,7 +67,7 @@ export function responseGrammar(
       isForced
         ? 'forces a call, but the syntax in which this model writes calls is unknown or not JSON'
         : `is auto beside ${json?.param}, but the syntax in which this model writes calls is unknown or not JSON, so that it could never call`,
-      `tool_call_parser hermes, llama3_json or mistral in the configuration${isForced ? '' : ', or tool_choice none'}`,
+      `tool_call_parser hermes, llama3_json or mistral in the configuration or chat settings of the model${isForced ? '' : ', or tool_choice none'}`,
     );
   }
   const builder = createBuilder(json?.param ?? 'tools', controlTokens);
@@ -123,7 +123,7 @@ function createBuilder(param: string, controlTokens: WritingStyle['controlTokens
       throw invalidRequest(
         path,
         'allows no value that ends and can be enforced',
-        'demands that do not contradict each other, and minProperties of at most one more than the listed properties',
+        'demands that do not contradict each other, numbers of at most 15 digits, and minProperties of at most one more than the listed properties',
       );
     },
   };

@@ -43,6 +43,12 @@ export interface ChatFormatOptions {
    */
   readonly reasoningParser?: string;
   /**
+   * True to use the tool call parser that fits the chat template, if it shows any, where
+   * {@link toolCallParser} is not given.
+   * @default false
+   */
+  readonly detectToolCalls?: boolean;
+  /**
    * `generic` describes tools in the system message, or in the first user message if the chat
    * template prints no system message, and uses the syntax `hermes` for calls, even if the chat
    * template supports tools.
@@ -293,11 +299,12 @@ interface Parsers {
 }
 
 function openParsers(options: ChatFormatOptions, template: ChatTemplate): Parsers {
-  const { tokenizer, toolPrompt, toolCallParser, reasoningParser } = options;
+  const { tokenizer, toolPrompt, reasoningParser, detectToolCalls = false } = options;
+  const { toolCallParser = detectToolCalls ? 'auto' : undefined } = options;
   const reasoning = reasoningParser === 'auto' ? detectReasoningParser(template) : reasoningParser;
   const forCalls =
     toolCallParser === 'auto' ? detectToolCallParser(template, tokenizer) : toolCallParser;
-  if (toolCallParser === 'auto' && forCalls === undefined && toolPrompt === undefined)
+  if (options.toolCallParser === 'auto' && forCalls === undefined && toolPrompt === undefined)
     throw new ConfigError(
       `tool_call_parser is "auto", but the chat template does not show in which syntax the model calls tools. Set one of: ${Object.keys(toolCallParsers).join(', ')}.`,
       { code: 'PARSER_NOT_DETECTED' },

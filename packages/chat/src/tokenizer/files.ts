@@ -28,6 +28,15 @@ const names = {
   chatTemplate: 'chat_template.jinja',
 } as const;
 
+/** File in which transformers 5 saves a separate template for requests with tools. */
+export const toolTemplateFile = 'additional_chat_templates/tool_use.jinja';
+
+/** Returns the value of `chat_template` in tokenizer_config.json for a model with two templates. */
+export const templateList = (template: string, forTools: string): readonly JsonObject[] => [
+  { name: 'default', template },
+  { name: 'tool_use', template: forTools },
+];
+
 /**
  * Reads the tokenizer files of a model folder. A GGUF file is read as the folder of the same model.
  * @throws CheckpointError when `tokenizer.json` is missing or a file is not valid
@@ -57,11 +66,18 @@ async function readFiles(
   }
   const chatTemplate = await text(names.chatTemplate);
   const tokenizerConfig = (await json(names.tokenizerConfig)) ?? {};
-  const { chat_template: _copy, ...config } = tokenizerConfig;
+  const { chat_template: copy, ...config } = tokenizerConfig;
+  const generationConfig = await json(names.generationConfig);
+  const forTools = await text(toolTemplateFile);
+  const template = chatTemplate ?? copy;
+  if (forTools !== undefined && typeof template === 'string') {
+    const chat_template = templateList(template, forTools);
+    return { tokenizer, tokenizerConfig: { ...config, chat_template }, generationConfig };
+  }
   return {
     tokenizer,
     tokenizerConfig: chatTemplate === undefined ? tokenizerConfig : config,
-    generationConfig: await json(names.generationConfig),
+    generationConfig,
     chatTemplate,
   };
 }

@@ -1,8 +1,12 @@
-import { readFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { charOptions } from '../../test/helpers.js';
+import { byteTokenOf } from '../gguf/tokenizer/source.js';
 import { buildCharTokenizer } from './char-tokenizer.js';
+import { writeTokenizerFiles } from './files.js';
 import { tokenByteTable } from './token-bytes.js';
 import { createTokenizer, loadTokenizer } from './tokenizer.js';
 
@@ -116,13 +120,25 @@ describe('a tokenizer', () => {
     ).toEqual({ default: 'a', tool_use: 'b' });
   });
 
+  it('reads a separate template for tools from its file', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'trinity-chat-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const { files } = await loadTokenizer(fixture('byte-level'));
+    await writeTokenizerFiles(folder, { ...files, chatTemplate: 'a' });
+    await mkdir(path.join(folder, 'additional_chat_templates'));
+    await writeFile(path.join(folder, 'additional_chat_templates/tool_use.jinja'), 'b');
+    expect((await loadTokenizer(folder)).chatTemplates).toEqual({ default: 'a', tool_use: 'b' });
+    await rm(path.join(folder, 'chat_template.jinja'));
+    expect((await loadTokenizer(folder)).chatTemplates).toEqual({ default: 'a', tool_use: 'b' });
+  });
+
   it('says which file is missing or damaged', async () => {
     await expect(loadTokenizer(fixture('nowhere'))).rejects.toMatchObject({
       code: 'TOKENIZER_MISSING',
     });
     expect(() =>
       createTokenizer({ tokenizer: { model: { type: 'Nonsense' } }, tokenizerConfig: {} }),
-    ).toThrow(/files are not valid/);
+    ).toThrow(/tokenizer\.json is damaged or has .*: Unknown TokenizerModel type: Nonsense\. /);
   });
 
   it('rejects decoders whose tokens have no text of their own', async () => {
@@ -157,6 +173,33 @@ describe('a tokenizer', () => {
     const byteLevel = createTokenizer({ tokenizer: { model, ...bytes }, tokenizerConfig: {} });
     expect([...byteLevel.encode('ab\u0004a')]).toEqual([2, 0]);
     expect([...of({ unk_token: 'b' }).encode('a\u00E9')]).toEqual([0, 1]);
+  });
+
+  it('encodes unknown characters of a Unigram model as bytes, if it has them all', () => {
+    const bytes = Array.from({ length: 256 }, (_, byte) => byteTokenOf(byte));
+    const vocab = ['<unk>', 'a', ...bytes].map((piece) => [piece, -1]);
+    const encode = (model: object) => {
+      const tokenizer = { model: { vocab, unk_id: 0, ...model } };
+      return [...createTokenizer({ tokenizer, tokenizerConfig: {} }).encode('aé日éé')];
+    };
+    const e = [2 + 0xc3, 2 + 0xa9];
+    for (const type of ['Unigram', undefined])
+      expect(encode({ type, byte_fallback: true })).toEqual([
+        ...[1, ...e, 2 + 0xe6, 2 + 0x97, 2 + 0xa5, ...e, ...e],
+      ]);
+    expect(encode({ type: 'Unigram' })).toEqual([1, 0]);
+    // As in the Python library, which then takes one unknown token for the whole run.
+    const part = vocab.filter(([piece]) => piece !== byteTokenOf(0xe6));
+    expect(encode({ vocab: part, byte_fallback: true })).toEqual([1, 0]);
+  });
+
+  it('refuses a character of a BPE model that has neither its token nor its bytes', () => {
+    const bytes = Array.from({ length: 128 }, (_, byte) => byteTokenOf(byte));
+    const vocab = Object.fromEntries(['a', ...bytes].map((token, id) => [token, id]));
+    const model = { type: 'BPE', vocab, merges: [], byte_fallback: true };
+    const tokenizer = createTokenizer({ tokenizer: { model }, tokenizerConfig: {} });
+    expect([...tokenizer.encode('ab')]).toEqual([0, 1 + 0x62]);
+    expect(() => tokenizer.encode('a日')).toThrow('"日" in the text has no token');
   });
 
   it('refuses tokens that may not be part of a word', () => {

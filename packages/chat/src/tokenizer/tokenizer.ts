@@ -1,8 +1,8 @@
 /** Converts text to token ids and back, with the tokenizer files of a model. */
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
-import { ModelError, CheckpointError } from '@trinity-rft/core';
+import { CheckpointError, describeError, ModelError } from '@trinity-rft/core';
 import { withinMs } from '@trinity-rft/core/support';
-import { tokenText } from '../gguf/tokenizer/source.js';
+import { byteTokenOf, section, tokenText } from '../gguf/tokenizer/source.js';
 import { isObject, type JsonObject } from '../json/object.js';
 import { readTokenizerFiles, type TokenizerFiles } from './files.js';
 import { supportedPreTokenizer } from './pre-tokenizer.js';
@@ -84,13 +84,31 @@ function open(json: JsonObject, config: JsonObject): HuggingFaceTokenizer {
     const inner = new HuggingFaceTokenizer(json, flatTokens(config));
     if (inner.model && !JSON.stringify(json['pre_tokenizer']).includes('"ByteLevel"'))
       inner.model.unk_token ??= noToken;
+    const { byte_fallback: fallsBack, vocab } = section(json, 'model');
+    // Only for Unigram, whose vocabulary is a list: the library itself does so for BPE.
+    if (inner.model && fallsBack === true && Array.isArray(vocab)) unknownToBytes(inner.model);
     return inner;
   } catch (cause) {
     throw new CheckpointError(
-      'The tokenizer files are not valid. Expected a tokenizer.json as the Python library `tokenizers` writes it.',
+      `tokenizer.json is damaged or has a part that is not supported: ${describeError(cause)}. Copy it again from the original model, or use a model with another tokenizer.`,
       { code: 'TOKENIZER_DAMAGED', cause },
     );
   }
+}
+
+/**
+ * Makes a model encode characters that have no token as the tokens of their UTF-8 bytes. Changes
+ * nothing unless the vocabulary has the tokens of all 256 bytes.
+ */
+function unknownToBytes(model: NonNullable<HuggingFaceTokenizer['model']>): void {
+  const ids = model.tokens_to_ids;
+  const bytes = Array.from({ length: 256 }, (_, byte) => byteTokenOf(byte));
+  if (!bytes.every((token) => ids.has(token))) return;
+  const encodePieces: (texts: string[]) => string[] = model.encode.bind(model);
+  model.encode = (texts: string[]) =>
+    encodePieces(texts).flatMap((piece) =>
+      ids.has(piece) ? [piece] : Array.from(Buffer.from(piece), (byte) => bytes[byte]!),
+    );
 }
 
 /**

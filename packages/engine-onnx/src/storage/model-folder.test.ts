@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -168,6 +168,26 @@ describe('a model folder', () => {
     ]);
     for (const [name, content] of Object.entries(tokenizerFiles))
       expect(await readFile(join(folder, 'saved', name), 'utf8')).toBe(content);
+  });
+
+  it.each([
+    ['chat_template.jinja', 'plain'],
+    ['tokenizer_config.json', '{"chat_template": "plain"}'],
+  ])('carries a separate template for tools beside %s along', async (name, content) => {
+    const source = join(folder, 'source');
+    await cp(join(fixtures, 'qwen2'), source, { recursive: true });
+    await mkdir(join(source, 'additional_chat_templates'));
+    await writeFile(join(source, name), content);
+    await writeFile(join(source, 'additional_chat_templates', 'tool_use.jinja'), 'tools');
+    const model = await loadModelFolder(source);
+    await saveModelFolder(join(folder, 'saved'), model, model.weights);
+    const files = await readdir(join(folder, 'saved'));
+    expect(files.filter((name) => name.includes('template'))).toEqual([]);
+    const text = await readFile(join(folder, 'saved', 'tokenizer_config.json'), 'utf8');
+    expect((JSON.parse(text) as { chat_template: unknown }).chat_template).toEqual([
+      { name: 'default', template: 'plain' },
+      { name: 'tool_use', template: 'tools' },
+    ]);
   });
 
   it('is read from shards', async () => {

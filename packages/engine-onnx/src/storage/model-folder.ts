@@ -7,6 +7,7 @@ import { join } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core';
 import { isGguf, openGgufModel } from '@trinity-rft/chat/gguf';
+import { toolTemplateFile } from '@trinity-rft/chat/internal';
 
 import { layerTraits, type ModelConfig } from '../model/config.js';
 import { parameterCount, parameterSpecs, type ParameterSpec } from '../model/parameters.js';
@@ -31,6 +32,7 @@ export const companionFiles = [
   'tokenizer.json',
   'tokenizer_config.json',
   'chat_template.jinja',
+  toolTemplateFile,
   'chat_template.json',
   'generation_config.json',
   'special_tokens_map.json',

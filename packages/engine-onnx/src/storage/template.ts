@@ -1,4 +1,5 @@
 /** Stores the chat template of a model folder in both places where programs look for it. */
+import { templateList, toolTemplateFile } from '@trinity-rft/chat/internal';
 import { tryJson } from '@trinity-rft/core/support';
 
 const [configFile, templateFile] = ['tokenizer_config.json', 'chat_template.jinja'];
@@ -6,7 +7,9 @@ const [configFile, templateFile] = ['tokenizer_config.json', 'chat_template.jinj
 /**
  * Copies the template of `chat_template.jinja` into `tokenizer_config.json`, because
  * transformers.js and earlier versions of transformers read it only from there. Creates
- * `tokenizer_config.json` if it is missing, and replaces any template in it.
+ * `tokenizer_config.json` if it is missing, and replaces any template in it. If there is a separate
+ * template for tools, `tokenizer_config.json` gets both, and their files are omitted. A template
+ * for tools without any other is omitted.
  * @param files contents of files, keyed by name
  */
 export function withTemplate(
@@ -16,12 +19,17 @@ export function withTemplate(
     const bytes = files.get(name);
     return bytes && Buffer.from(bytes).toString();
   };
-  const template = textOf(templateFile);
+  const forTools = textOf(toolTemplateFile);
+  const kept = new Map(files);
+  kept.delete(toolTemplateFile);
   const fields = parse(textOf(configFile) ?? '{}');
-  if (template === undefined || fields === undefined || fields['chat_template'] === template)
-    return files;
-  const merged = { ...fields, chat_template: template };
-  return new Map(files).set(configFile, Buffer.from(`${JSON.stringify(merged, null, 2)}\n`));
+  const template = textOf(templateFile) ?? fields?.['chat_template'];
+  if (typeof template !== 'string' || fields === undefined) return kept;
+  if (forTools !== undefined) kept.delete(templateFile);
+  const chat_template = forTools === undefined ? template : templateList(template, forTools);
+  if (fields['chat_template'] === chat_template) return kept;
+  const merged = { ...fields, chat_template };
+  return kept.set(configFile, Buffer.from(`${JSON.stringify(merged, null, 2)}\n`));
 }
 
 /**

@@ -88,7 +88,7 @@ function problemOf(
   if (invalid === undefined) return undefined;
   return {
     found: `has the token id ${invalid}`,
-    expected: `ids from 0 to ${vocabSize - 1}; was it tokenized with the tokenizer of another model?`,
+    expected: `ids from 0 to ${vocabSize - 1}, the rows of the embeddings; use the tokenizer of this model`,
   };
 }
 

@@ -403,7 +403,7 @@ describe('rejects, naming the row,', () => {
     [
       'an unknown id',
       { ...row, tokens: Int32Array.of(1, 23, 3) },
-      'Row 1 of the batch has the token id 23; expected ids from 0 to 22',
+      'Row 1 of the batch has the token id 23; expected ids from 0 to 22, the rows of the embeddings; use the tokenizer of this model',
     ],
     [
       'a negative id',

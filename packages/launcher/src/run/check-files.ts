@@ -16,6 +16,7 @@ import { describeDropped } from '@trinity-rft/buffer/internal';
 import {
   configError,
   diskAt,
+  readModelFolder,
   sortProblems,
   trainStepsOf,
   weightsProblem,
@@ -33,6 +34,7 @@ import {
 import type { ModelCheck } from '@trinity-rft/core/engine';
 import { toTask } from '@trinity-rft/explorer';
 import { withReader } from '@trinity-rft/buffer';
+import type { ChatFormat } from '@trinity-rft/chat';
 import { sourceOf } from '../assembly/data/check-rows.js';
 import { checkExperts } from '../assembly/data/sample-strategy.js';
 import { checkTasks, readTaskset, tasksetsOf, type Reading } from '../assembly/data/tasks.js';
@@ -479,7 +481,9 @@ async function checkModels(check: Check): Promise<void> {
   const { rolloutModel } = explorer;
   await attempt(check, ['model', 'model_path'], async () => {
     if (!isThere(model.modelPath)) return;
-    const { printsTools } = await check.readChat(model.modelPath, rolloutModel);
+    const format = await check.readChat(model.modelPath, rolloutModel);
+    checkVocabulary(check, ['model', 'model_path'], { folder: model.modelPath, format });
+    const { printsTools } = format;
     if (rolloutModel.toolCallParser !== undefined && !printsTools)
       check.warn(
         ['explorer', 'rollout_model', 'tool_call_parser'],
@@ -495,8 +499,51 @@ async function checkModels(check: Check): Promise<void> {
     const key = ['explorer', 'auxiliary_models', index, 'model_path'];
     await checkModel(check, key, source);
     await attempt(check, key, async () => {
-      if (isThere(source.modelPath)) await check.readChat(source.modelPath, auxiliary);
+      const { modelPath: folder } = source;
+      if (isThere(folder))
+        checkVocabulary(check, key, { folder, format: await check.readChat(folder, auxiliary) });
     });
+  }
+}
+
+/**
+ * Compares the ids of the tokenizer with the embeddings. Reports the ids that end a turn and those
+ * of a prompt, and warns of the others. Other special tokens are ignored, because tokenizers of
+ * published models have some for images.
+ */
+function checkVocabulary(
+  check: Check,
+  key: KeyPath,
+  { folder, format }: { readonly folder: string; readonly format: ChatFormat },
+): void {
+  const read = readModelFolder(diskAt('.'), folder);
+  if (read.kind === 'problem') return;
+  const { tokenizer, stopTokenIds } = format;
+  const { vocabSize } = read.shape;
+  const needed = [...stopTokenIds.slice(0, 1), ...emptyPrompt(format)];
+  const added = Array.from(
+    { length: Math.max(0, tokenizer.vocabularySize - vocabSize) },
+    (_, i) => vocabSize + i,
+  ).filter((id) => tokenizer.idToToken(id) !== undefined && !tokenizer.specialTokenIds.has(id));
+  const ids = new Set([...needed, ...stopTokenIds, ...added]);
+  const lost = [...ids].filter((id) => id >= vocabSize);
+  const [worst] = lost;
+  if (worst === undefined) return;
+  const say = needed.includes(worst) ? check.report : check.warn;
+  const token = tokenizer.idToToken(worst);
+  const name = token === undefined ? '' : ` (${JSON.stringify(token)})`;
+  say(
+    key,
+    `got ${folder}, whose tokenizer and generation_config.json have ids without an embedding, such as ${worst}${name}, ${lost.length} in all: vocab_size of the model is ${vocabSize}. Texts with such a token can be neither trained nor answered. Give the model its own tokenizer and generation_config.json.`,
+  );
+}
+
+/** Returns the ids of the prompt of an empty message, or none if the template refuses it. */
+function emptyPrompt(format: ChatFormat): Iterable<number> {
+  try {
+    return format.encode(format.render({ messages: [{ role: 'user', content: '' }] }));
+  } catch {
+    return [];
   }
 }
 

@@ -1,11 +1,13 @@
 /** Tests of a local model over a sampler that records its calls. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { chatTemplates } from '@trinity-rft/chat';
+import { buildCharTokenizer, chatTemplates, writeTokenizerFiles } from '@trinity-rft/chat';
 import type { Sampler, SamplingOptions } from '@trinity-rft/core/engine';
-import { expect, it } from 'vitest';
-import { findModel } from '../place/find-model.js';
-import type { ChatPart } from './answers.js';
+import { expect, it, onTestFinished } from 'vitest';
 import type { ChatSettings } from '../place/chat-settings.js';
+import type { ModelPlace } from '../place/find-model.js';
 import { modelOver, type LocalModel } from './load-model.js';
 
 const practice = fileURLToPath(
@@ -21,7 +23,10 @@ interface Recorded {
   readonly prompts: Int32Array[];
 }
 
-async function recordedModel(chat: ChatSettings = {}): Promise<Recorded> {
+async function recordedModel(
+  chat: ChatSettings = {},
+  place: Omit<ModelPlace, 'chat'> = { location: practice },
+): Promise<Recorded> {
   const sampled: SamplingOptions[] = [];
   const prompts: Int32Array[] = [];
   const sampler: Sampler = {
@@ -40,8 +45,8 @@ async function recordedModel(chat: ChatSettings = {}): Promise<Recorded> {
       return Promise.resolve(choices);
     },
   };
-  const place = { ...(await findModel(practice)), chat };
-  return { model: await modelOver(sampler, place, { name: 'm', seed: 7 }), sampled, prompts };
+  const model = await modelOver(sampler, { ...place, chat }, { name: 'm', seed: 7 });
+  return { model, sampled, prompts };
 }
 
 it('renders a conversation with the switches of its calls', async () => {
@@ -62,13 +67,51 @@ it('samples concurrent calls with the seeds of consecutive calls', async () => {
   expect(seeds(concurrent)).toEqual(seeds(consecutive));
 });
 
-it('streams the first of several choices, which chat returns', async () => {
+it('refuses fields whose results an answer does not have', async () => {
+  const { model, sampled } = await recordedModel();
+  for (const field of [{ n: 2 }, { logprobs: true }, { top_logprobs: 2 }] as object[]) {
+    const message = `The request has ${Object.keys(field)[0]}: ${Object.values(field)[0]}, whose`;
+    const refusal = { code: 'ARGUMENT_INVALID', message: expect.stringContaining(message) };
+    await expect(model.chat(question, field)).rejects.toMatchObject(refusal);
+    await expect(model.stream(question, field).next()).rejects.toMatchObject(refusal);
+  }
+  expect(sampled).toEqual([]);
+  const none = { n: 1, logprobs: false, top_logprobs: null } as object;
+  expect(await model.chat(question, none)).toMatchObject({ text: expect.any(String) });
+});
+
+it('says after its end that it was closed', async () => {
   const { model } = await recordedModel();
-  const whole = await model.chat(question, { n: 2 });
-  const parts: ChatPart[] = [];
-  for await (const part of model.stream(question, { n: 2 })) parts.push(part);
-  expect(parts.map((part) => (part.type === 'text' ? part.text : '')).join('')).toBe(whole.text);
-  expect(parts.at(-1)).toMatchObject({ finishReason: whole.finishReason, usage: whole.usage });
+  await model.close();
+  await expect(model.chat(question)).rejects.toThrow('The model "m" was closed. Load it again.');
+});
+
+it('detects the tool call parser of a model that is of no run and no export', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'trinity-local-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const characters = 'abcdefghiklmnoprstuy<>/{}":, _\n';
+  const turn = `<think>r</think>\n\n<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>`;
+  const read = async (
+    chat: ChatSettings,
+    isPlain = true,
+    chatTemplate: string = chatTemplates.chatml,
+  ) => {
+    const eosToken = '<|im_end|>';
+    const special = ['<|im_start|>'];
+    const files = { characters, eosToken, specialTokens: special, chatTemplate };
+    await writeTokenizerFiles(folder, buildCharTokenizer(files));
+    const { model } = await recordedModel(chat, { location: folder, isPlain });
+    const { reasoning, toolCalls } = model.format.readTurn(model.format.encode(turn), {
+      tools: true,
+    });
+    return [reasoning, toolCalls.map(({ name }) => name)];
+  };
+  expect(await read({})).toEqual([undefined, ['f']]);
+  expect(await read({ enable_thinking: true })).toEqual([undefined, ['f']]);
+  expect(await read({ reasoning_parser: 'auto' })).toEqual(['r', ['f']]);
+  expect(await read({}, false)).toEqual([undefined, []]);
+  const silent = '{% for m in messages %}{{ m.content }}{% endfor %}';
+  expect(await read({}, true, silent)).toEqual([undefined, []]);
 });
 
 it('continues the response of the call before, however many calls there were', async () => {

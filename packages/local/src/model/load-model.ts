@@ -10,7 +10,7 @@ import {
   type Tokenizer,
 } from '@trinity-rft/chat';
 import { isGguf } from '@trinity-rft/chat/gguf';
-import { ConfigError, createRuntime, type ToolDefinition } from '@trinity-rft/core';
+import { ConfigError, createRuntime, ModelError, type ToolDefinition } from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
 import { createRolloutModel, keptTokensOfServer, type RecordingModel } from '@trinity-rft/model';
 import type { OpenAI } from 'openai';
@@ -24,11 +24,18 @@ import type { Runtime } from '../runtimes/runtime.js';
 export type ChatMessages = OpenAI.ChatCompletionCreateParams['messages'];
 
 /**
+ * Fields whose results a {@link ChatAnswer} has no place for, with the values that ask for no such
+ * result.
+ */
+const clientOnly = { n: 1, logprobs: false, top_logprobs: 0 } as const;
+
+/**
  * Fields of a chat completion request, named as in OpenAI's API, such as `tools` and `max_tokens`.
+ * For several choices or log-probabilities, use {@link LocalModel.openai}.
  */
 export type ChatRequest = Omit<
   OpenAI.ChatCompletionCreateParamsNonStreaming,
-  'model' | 'messages' | 'stream'
+  'model' | 'messages' | 'stream' | 'stream_options' | keyof typeof clientOnly
 > & { readonly signal?: AbortSignal };
 
 export interface LoadModelOptions {
@@ -41,7 +48,7 @@ export interface LoadModelOptions {
   readonly name?: string;
   /**
    * Chat settings, such as the template and parsers, that replace the recorded settings of a run or
-   * export.
+   * export. For any other model, `tool_call_parser` is by default the one that fits the template.
    */
   readonly chat?: ChatSettings;
   /** Model folder or GGUF file whose tokenizer and template are used. @default the model itself */
@@ -95,9 +102,10 @@ export interface LocalModel {
   /** Maximum length of prompt and response together, in tokens. */
   readonly maxModelLen: number;
   /**
-   * Requests a response. If `n` is more than 1, returns the first choice.
+   * Requests a response.
    * @throws the errors that the openai package throws for HTTP responses, such as 400 if a field is
-   * invalid or the prompt is too long
+   * invalid or the prompt is too long; ConfigError if the request asks for several choices
+   * or for log-probabilities, which an answer does not have
    */
   chat(messages: ChatMessages, request?: ChatRequest): Promise<ChatAnswer>;
   /** Like `chat`, but yields the response in parts as they are sampled. */
@@ -148,7 +156,7 @@ export async function loadModel(
     );
   const chat = { ...place.chat, ...checkedChatSettings({ ...options.chat }, 'chat') };
   const tokenizer = await loadTokenizer(options.tokenizer ?? location);
-  const format = chatFormatOf(tokenizer, chat);
+  const format = formatAt({ ...place, chat }, tokenizer);
   const maxModelLen = options.maxModelLen ?? (kind === 'onnx' ? chat.max_model_len : undefined);
   const { threads, gpu, adapter, cache, sequences } = options;
   if (kind === 'onnx' && adapter !== undefined)
@@ -204,6 +212,9 @@ export const chatFormatOptions = (chat: ChatSettings): Omit<ChatFormatOptions, '
 export const chatFormatOf = (tokenizer: Tokenizer, chat: ChatSettings): ChatFormat =>
   createChatFormat({ tokenizer, ...chatFormatOptions(chat) });
 
+const formatAt = ({ chat, isPlain = false }: ModelPlace, tokenizer: Tokenizer): ChatFormat =>
+  createChatFormat({ tokenizer, ...chatFormatOptions(chat), detectToolCalls: isPlain });
+
 /**
  * Creates a {@link LocalModel} that uses the caller's sampler.
  * @param place model whose tokenizer, template and settings are used
@@ -213,8 +224,7 @@ export async function modelOver(
   place: ModelPlace,
   { name, seed }: Pick<LoadModelOptions, 'seed'> & { readonly name: string },
 ): Promise<LocalModel> {
-  const { location, chat } = place;
-  const format = chatFormatOf(await loadTokenizer(location), chat);
+  const format = formatAt(place, await loadTokenizer(place.location));
   const runtime = { sampler, enforcesFormats: false, close: () => Promise.resolve() };
   return localModel(runtime, { kind: 'own', name, place, format, seed });
 }
@@ -256,11 +266,14 @@ function localModel(runtime: Runtime, parts: Parts): LocalModel {
     maxModelLen: sampler.maxModelLen,
     fetch,
     openai,
-    chat: async (messages, { signal, ...request } = {}) =>
-      toAnswer(
+    chat: async (messages, { signal, ...request } = {}) => {
+      assertRequest(request);
+      return toAnswer(
         await openai().chat.completions.create({ ...request, model: name, messages }, { signal }),
-      ),
+      );
+    },
     async *stream(messages, { signal, ...request } = {}) {
+      assertRequest(request);
       const chunks = await openai().chat.completions.create(
         {
           ...request,
@@ -282,10 +295,24 @@ function localModel(runtime: Runtime, parts: Parts): LocalModel {
       throw new ConfigError(`${kind} does not score texts.`, { code: 'SCORE_MISSING' });
     },
     close: async () => {
-      closed.abort();
+      closed.abort(
+        new ModelError(`The model "${name}" was closed. Load it again.`, {
+          status: 410,
+          code: 'model_closed',
+        }),
+      );
       await runtime.close();
     },
   };
+}
+
+function assertRequest(request: { readonly [name: string]: unknown }): void {
+  const found = Object.entries(clientOnly).find(([name, none]) => (request[name] ?? none) !== none);
+  if (found)
+    throw new ConfigError(
+      `The request has ${found[0]}: ${JSON.stringify(request[found[0]])}, whose results an answer does not have. Use openai().chat.completions.create(...) of the model.`,
+      { code: 'ARGUMENT_INVALID' },
+    );
 }
 
 /**

@@ -8,7 +8,11 @@ import { ConfigError } from '@trinity-rft/core';
 export interface ChatSettings {
   /** Jinja source of the chat template. @default the template from the model's folder */
   readonly chat_template?: string;
-  /** Name of the tool call parser. @default no parser: tool calls remain in the text */
+  /**
+   * Name of the tool call parser.
+   * @default for a run or export, no parser: tool calls remain in the text; for any other model,
+   * the parser that fits the chat template, if it shows any
+   */
   readonly tool_call_parser?: string;
   /** Name of the reasoning parser. @default no parser: reasoning remains in the text */
   readonly reasoning_parser?: string;

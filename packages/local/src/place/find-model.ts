@@ -22,6 +22,12 @@ export interface ModelPlace {
   /** Hugging Face folder, or GGUF file. */
   readonly location: string;
   readonly chat: ChatSettings;
+  /**
+   * True if neither a run nor an export recorded {@link chat}. Unless a tool call parser is named,
+   * the one that fits the chat template is then used.
+   * @default false
+   */
+  readonly isPlain?: boolean;
   /** Facts about the run; undefined if the model is not a checkpoint of a run. */
   readonly run?: RunFacts;
   /**
@@ -60,8 +66,14 @@ export async function findModel(named: string): Promise<ModelPlace> {
 
 async function placeOf(location: string, choice?: string): Promise<ModelPlace> {
   const run = isGguf(location) ? undefined : await runFactsOf(location);
-  const chat = run ? settingsOfRun(run) : await settingsOfExport(location);
-  return { location, chat, ...(run && { run }), ...(choice !== undefined && { choice }) };
+  const recorded = run ? settingsOfRun(run) : await settingsOfExport(location);
+  return {
+    location,
+    chat: recorded ?? {},
+    ...(recorded === undefined && { isPlain: true }),
+    ...(run && { run }),
+    ...(choice !== undefined && { choice }),
+  };
 }
 
 function settingsOfRun({ settings }: RunFacts): ChatSettings {
@@ -75,10 +87,11 @@ function settingsOfRun({ settings }: RunFacts): ChatSettings {
   );
 }
 
-async function settingsOfExport(location: string): Promise<ChatSettings> {
+/** Returns undefined if the model is not an export. */
+async function settingsOfExport(location: string): Promise<ChatSettings | undefined> {
   const { version, file, chat } = (await exportOf(location)) ?? {};
   // Other programs write files of this name as well.
-  if (typeof version !== 'number' || typeof file !== 'string') return {};
+  if (typeof version !== 'number' || typeof file !== 'string') return undefined;
   const place = exportFileOf(location);
   const advice = 'Update @trinity-rft/local, or export the model again.';
   if (version !== 1)

@@ -17,7 +17,13 @@ import {
   whenSent,
   withoutCause,
 } from '@trinity-rft/http-server';
-import { assertServed, errorResponseTo } from '@trinity-rft/model';
+import {
+  assertServed,
+  errorResponseTo,
+  modelList,
+  modelObject,
+  type ModelObject,
+} from '@trinity-rft/model';
 import { recordCall, type CallRecord } from './call-record.js';
 import { createMetrics, type Answered } from './metrics.js';
 import { openServedModels, type ServedModels, type ServedModelsOptions } from './served-models.js';
@@ -171,10 +177,7 @@ function answerer(
   return async (request, pathname) => {
     const route = `${request.method} ${routeLabel(pathname)}`;
     if (request.method === 'GET' && /^\/v1\/models\/?$/.test(pathname))
-      return Response.json({
-        object: 'list',
-        data: models.names.map((name) => entryOf(models, name)),
-      });
+      return Response.json(modelList(models.names.map((name) => entryOf(models, name))));
     const named = /^\/v1\/models\/(.*[^/])\/*$/.exec(pathname)?.[1];
     if (request.method === 'GET' && named !== undefined)
       return Response.json(entryOf(models, decodeSegment(named)));
@@ -254,15 +257,9 @@ function modelIn(body: Readonly<Record<string, unknown>>, models: ServedModels):
   });
 }
 
-function entryOf(models: ServedModels, name: string): object {
+function entryOf(models: ServedModels, name: string): ModelObject {
   const { run } = models.current(name)?.place ?? {};
-  return {
-    id: name,
-    object: 'model',
-    owned_by: 'trinity-rft',
-    created: 0,
-    ...(run && { step: run.step }),
-  };
+  return { ...modelObject(name, 0), ...(run && { step: run.step }) };
 }
 
 /**

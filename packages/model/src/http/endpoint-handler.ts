@@ -15,6 +15,7 @@ import {
   createGenerateAnswer,
   type GenerateAnswerOptions,
 } from '../protocols/shared/generate-answer.js';
+import { modelList, modelObject } from '../protocols/shared/model-list.js';
 import { createRequestDeduplication } from '../protocols/shared/request-deduplication.js';
 import {
   lastSegment,
@@ -103,19 +104,13 @@ function endsWith(segments: readonly string[], pattern: readonly string[]): bool
   );
 }
 
-/** Lists the models that requests may name, in the API's format. */
+/** Lists the models that requests may name, with the fields of OpenAI and of Anthropic. */
 const modelsOf = ({ modelPath, modelEntry, runtime }: RouteContext) => [
-  {
-    id: modelPath,
-    object: 'model',
-    created: Math.floor(runtime.clock.now() / 1000),
-    owned_by: 'trinity-rft',
-    ...modelEntry?.(),
-  },
+  { ...modelObject(modelPath, runtime.clock.now()), ...modelEntry?.() },
 ];
 
 async function listModels(_: Request, context: RouteContext): Promise<Response> {
-  return Response.json({ object: 'list', data: modelsOf(context) });
+  return Response.json(modelList(modelsOf(context)));
 }
 
 async function retrieveModel(request: Request, context: RouteContext): Promise<Response> {

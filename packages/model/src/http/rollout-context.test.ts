@@ -109,12 +109,16 @@ it('rejects outside of a rollout, after its end, and over a socket', async () =>
   const server = await openServer();
   const client = shared();
   const [model] = models(server, 1);
-  await expect(ask(client, 'x')).rejects.toMatchObject({ cause: { code: 'rollout_unknown' } });
+  const outside = { status: 401, code: 'rollout_unknown' };
+  await expect(ask(client, 'x')).rejects.toMatchObject(outside);
+  await expect(client.post('/messages')).rejects.toMatchObject({
+    error: { type: 'authentication_error', message: expect.stringMatching(/outside of any/) },
+  });
   let late: Promise<unknown> | undefined;
   await context.run(model!, () => {
     late = new Promise((resolve) => setTimeout(resolve, 20)).then(() => ask(client, 'x'));
   });
-  await expect(late).rejects.toMatchObject({ cause: { code: 'rollout_closed' } });
+  await expect(late).rejects.toMatchObject({ status: 409, code: 'rollout_closed' });
   const socket = new OpenAI({ baseURL: server.contextURL, apiKey: context.apiKey, maxRetries: 0 });
   await expect(context.run(model!, () => ask(socket, 'x'))).rejects.toThrow(/401.*socket/);
   expect(model!.asked).toEqual([]);

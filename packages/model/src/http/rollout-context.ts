@@ -5,6 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ModelError, WorkflowError } from '@trinity-rft/core';
 import type { EndpointAddress } from '@trinity-rft/workflow/internal';
+import { errorResponseTo } from '../protocols/error-response-to.js';
 import { contextPath } from './rollout-table.js';
 
 /**
@@ -26,8 +27,8 @@ export interface RolloutContext {
   readonly apiKey: string;
   /**
    * Sends a request to the current rollout, which is the one whose `run` called the code that calls
-   * `fetch`.
-   * @throws ModelError 401 `rollout_unknown`, 409 `rollout_closed`
+   * `fetch`. Responds with 401 `rollout_unknown` outside of `run`, and with 409 `rollout_closed`
+   * after the rollout has ended.
    */
   readonly fetch: typeof globalThis.fetch;
   /** Environment variables for clients that read them when they are created. */
@@ -114,11 +115,12 @@ async function send(
   current: Current | undefined,
   ...[input, init]: Parameters<typeof globalThis.fetch>
 ): Promise<Response> {
-  if (!current) throw unknownRollout();
-  if (current.ended) throw rolloutEnded();
+  const request = new Request(input, init);
+  // Clients would take a thrown error for a lost connection, and would try again.
+  if (!current) return errorResponseTo(request, unknownRollout());
+  if (current.ended) return errorResponseTo(request, rolloutEnded());
   current.calls++;
   const { address } = current;
-  const request = new Request(input, init);
   const redirected = new Request(urlAt(request.url, address.baseURL), request);
   redirected.headers.delete('x-api-key');
   redirected.headers.delete('x-rollout-key');

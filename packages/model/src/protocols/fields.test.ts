@@ -1,5 +1,5 @@
 /** Checks the treatment of every field of the clients' request types. */
-import type Anthropic from '@anthropic-ai/sdk';
+import Anthropic from '@anthropic-ai/sdk';
 import type { OpenAI } from 'openai';
 import { describe, expect, it } from 'vitest';
 import { scripted } from '../../test/helpers.js';
@@ -238,6 +238,13 @@ it('retrieves the model that it lists', async () => {
   const list = (await (await get('')).json()) as OpenAI.ModelsPage;
   expect(list.data).toEqual([await (await get(`/${encodeURIComponent('org/tiny model')}`)).json()]);
   expect((await get('/other')).status).toBe(404);
+  const fetch: typeof globalThis.fetch = (input, init) => model.handler(new Request(input, init));
+  const client = new Anthropic({ baseURL: 'http://host', apiKey: 'k', fetch });
+  const page = await client.models.list();
+  const [{ type, display_name, created_at }] = page.data as [Anthropic.ModelInfo];
+  expect([type, display_name, new Date(created_at).toISOString(), page.last_id]).toEqual([
+    ...['model', 'org/tiny model', created_at, 'org/tiny model'],
+  ]);
 });
 
 it('puts the sampled token among its alternatives', async () => {

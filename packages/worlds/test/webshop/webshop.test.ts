@@ -10,6 +10,13 @@ import { expect, it, onTestFinished } from 'vitest';
 const { signal } = new AbortController();
 const context = { logger: silentLogger, signal };
 
+it.each([0, '50'])('has no shop of %j products', async (count) => {
+  const numProducts = count as number;
+  await expect(createWebShop({ numProducts })).rejects.toThrow(
+    `numProducts is ${JSON.stringify(count)}; expected a whole number of at least 1.`,
+  );
+});
+
 it('leads from the search to a purchase, and back', async () => {
   const shop = await createWebShop({ numProducts: 60 });
   expect(shop.reset(3)).toBe(

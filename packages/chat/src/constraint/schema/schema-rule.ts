@@ -351,7 +351,7 @@ class SchemaCompiler implements Compiler {
       throw invalidRequest(
         nodes[0]!.path,
         `excludes the number ${excluded}, which a grammar cannot do`,
-        'bounds',
+        'the allowed numbers in enum',
       );
     const at = (keyword: string): readonly number[] =>
       nodes.flatMap(({ schema }) => (schema[keyword] as number | undefined) ?? []);

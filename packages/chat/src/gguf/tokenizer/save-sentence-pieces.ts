@@ -4,6 +4,7 @@ import { flat, mergesOf } from './save-byte-pairs.js';
 import { mergesByScore } from './sentence-pieces.js';
 import {
   addedEntries,
+  byteTokenOf,
   noCounterpart,
   section,
   vocabularyEntries,
@@ -94,8 +95,7 @@ const listed = (token: string, unknown: string | undefined): ListedToken => ({
  * that has no token of its own.
  */
 function assertBytes(vocabulary: ReadonlyMap<string, number>): void {
-  const name = (byte: number): string => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`;
-  const missing = Array.from({ length: 256 }, (_, byte) => name(byte)).find(
+  const missing = Array.from({ length: 256 }, (_, byte) => byteTokenOf(byte)).find(
     (token) => !vocabulary.has(token),
   );
   if (missing !== undefined)

@@ -41,6 +41,10 @@ export const section = (from: unknown, key: string): JsonObject => {
   return isObject(found) ? found : {};
 };
 
+/** Returns the token of a byte in vocabularies that spell unknown characters by bytes. */
+export const byteTokenOf = (byte: number): string =>
+  `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`;
+
 export function addedEntries({ tokenizer }: TokenizerSource): readonly AddedEntry[] {
   const list = Array.isArray(tokenizer['added_tokens']) ? tokenizer['added_tokens'] : [];
   return list.filter(isObject).map((entry) => ({

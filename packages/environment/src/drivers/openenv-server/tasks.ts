@@ -99,6 +99,6 @@ export function createTasks({ definition, args, count, seed, logger }: TasksOpti
 
 function noSplit(environment: string, name: string, splits: readonly string[]): string {
   return splits.length === 0
-    ? `${environment} generates no tasks: send one as "task" with the reset.`
+    ? `${environment} generates no tasks: send one as "task" with the reset, or {} and a seed if the seed makes it.`
     : `${environment} has no split "${name}", only ${splits.join(' and ')}.`;
 }

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { toolTemplateFile } from '@trinity-rft/chat/internal';
 import type { StageConfig } from '@trinity-rft/config';
 import { digestOfFile } from '@trinity-rft/core/engine';
 import type { Agreement } from '@trinity-rft/core/store';
@@ -60,9 +61,11 @@ const short = (digest: string): string => digest.slice(0, 16);
  * compared, because explorers get them from the trainer.
  */
 async function modelText(folder: string): Promise<string> {
-  const files = await Promise.all(
-    modelFiles.map((name) => readFile(path.join(folder, name), 'utf8').catch(() => '')),
-  );
-  const digest = hash('sha256', files.join('\n'), 'hex');
+  const read = (name: string): Promise<string> =>
+    readFile(path.join(folder, name), 'utf8').catch(() => '');
+  const [forTools, ...files] = await Promise.all([toolTemplateFile, ...modelFiles].map(read));
+  // A folder without this file has the digest that earlier versions stored.
+  const texts = forTools ? [...files, forTools] : files;
+  const digest = hash('sha256', texts.join('\n'), 'hex');
   return `a model whose configuration, tokenizer and chat template have the SHA-256 ${short(digest)}`;
 }

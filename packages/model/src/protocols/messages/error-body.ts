@@ -31,4 +31,5 @@ const typeOfStatus: Readonly<Record<number, string>> = {
   404: 'not_found_error',
   413: 'request_too_large',
   503: 'overloaded_error',
+  529: 'overloaded_error',
 };

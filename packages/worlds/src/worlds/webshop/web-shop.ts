@@ -11,7 +11,7 @@ import { isPossible, readShopAction, visitShop } from './shop/session.js';
 export interface WebShopOptions {
   /** 'text_rich' marks clickable parts; 'text' is a single line. @default 'text_rich' */
   readonly observationMode?: 'text_rich' | 'text';
-  /** Number of products to generate if `dataPath` is not set. @default 1000 */
+  /** Number of products, at least 1, to generate if `dataPath` is not set. @default 1000 */
   readonly numProducts?: number;
   /**
    * Folder with WebShop's files.
@@ -51,9 +51,14 @@ export interface WebShopStep {
 /**
  * Creates the shop, which takes some time to load. Call it once per workflow, and `reset` once per
  * task.
+ * @throws RangeError if `numProducts` is not a whole number of at least 1
  */
 export async function createWebShop(options: WebShopOptions = {}): Promise<WebShop> {
   const { numProducts = 1000, dataPath, humanGoals = true } = options;
+  if (!Number.isInteger(numProducts) || numProducts < 1)
+    throw new RangeError(
+      `numProducts is ${JSON.stringify(numProducts)}; expected a whole number of at least 1.`,
+    );
   const render = options.observationMode === 'text' ? plainText : richText;
   const shop = await openShop({
     productCount: numProducts,
