@@ -1,5 +1,15 @@
 /** Lists of JSON and rows of CSV, which are read item by item. */
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
@@ -91,7 +101,13 @@ describe('a folder', () => {
     link('gone', 'new.jsonl');
     const fresh = path.join(folder, 'new.jsonl');
     const again = await importRows({ from: folder, output: fresh });
-    expect(again).toMatchObject({ files: 2, written: 1 });
+    expect(again).toMatchObject({
+      files: 2,
+      written: 1,
+      skipped: [{ reason: 'this import writes the file', first: [{ file: fresh }] }],
+    });
+    expect(lstatSync(fresh).isSymbolicLink()).toBe(true);
+    expect(readFileSync(path.join(above, 'gone'), 'utf8')).toContain('a.jsonl');
   });
 
   it.skipIf(process.getuid?.() === 0 || process.platform === 'win32')(
@@ -107,6 +123,57 @@ describe('a folder', () => {
       expect((await importFrom(other)).report).toMatchObject({ files: 1, skipped: [{ count: 1 }] });
     },
   );
+});
+
+describe('the files that are written', () => {
+  const source = () => written('three.jsonl', JSON.stringify(row('a')));
+
+  it('are not the file to import, nor one file twice', async () => {
+    const from = source();
+    const [link, output] = [`${from}.link.jsonl`, path.join(path.dirname(from), 'rows.jsonl')];
+    symlinkSync(from, link);
+    const held = output.replace('.jsonl', '.validation.jsonl');
+    for (const [report, problem] of [
+      [from, '--report .*three.jsonl is the file to import'],
+      [link, '--report .*three.jsonl is the file to import'],
+      [output, '--report .*rows.jsonl is also the file of -o'],
+      [held, '--report .*rows.validation.jsonl is also the file of the validation file'],
+    ] as const) {
+      await expect(importRows({ from, output, report })).rejects.toThrow(RegExp(problem));
+      expect(readFileSync(from, 'utf8')).toBe(JSON.stringify(row('a')));
+      expect(existsSync(output)).toBe(false);
+    }
+  });
+
+  it('are written through links', async () => {
+    const from = source();
+    const at = (name: string) => path.join(path.dirname(from), name);
+    writeFileSync(at('target.jsonl'), 'old');
+    symlinkSync('target.jsonl', at('link.jsonl'));
+    symlinkSync('report', at('linked-report'));
+    await importRows({ from, output: at('link.jsonl'), report: at('linked-report') });
+    expect(lstatSync(at('link.jsonl')).isSymbolicLink()).toBe(true);
+    expect(JSON.parse(readFileSync(at('target.jsonl'), 'utf8'))).toEqual(row('a'));
+    expect(JSON.parse(readFileSync(at('report'), 'utf8'))).toMatchObject({ written: 1 });
+    expect(readdirSync(path.dirname(from)).filter((name) => name.includes('partial'))).toEqual([]);
+  });
+
+  it.skipIf(process.platform === 'win32')('may be a pipe', async () => {
+    const from = source();
+    const pipe = `${from}.pipe`;
+    execFileSync('mkfifo', [pipe]);
+    const [text] = await Promise.all([readFile(pipe, 'utf8'), importRows({ from, output: pipe })]);
+    expect(JSON.parse(text)).toEqual(row('a'));
+    expect(lstatSync(pipe).isFIFO()).toBe(true);
+  });
+});
+
+it('refuses unknown options and a share that is out of range', async () => {
+  const options = { from: 'a.jsonl', output: 'b.jsonl' };
+  const unknown = { ...options, validaton: 0.5 };
+  await expect(importRows(unknown)).rejects.toThrow('"validaton" is no option of importRows');
+  for (const validation of [2, 1, -0.1, NaN])
+    await expect(importRows({ ...options, validation })).rejects.toThrow('Expected a share from 0');
 });
 
 describe('a list of JSON', () => {

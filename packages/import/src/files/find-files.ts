@@ -3,6 +3,7 @@ import type { Dirent } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, describeError } from '@trinity-rft/core';
+import { targetOf } from './write-rows.js';
 
 export interface DataFile {
   readonly path: string;
@@ -17,35 +18,47 @@ interface BrokenLink {
   readonly cause: unknown;
 }
 
-/** Files of an import, sorted by name, and links that cannot be followed. */
+/** Files of an import, sorted by name, and what was left out. */
 interface Found {
   readonly files: readonly DataFile[];
   readonly brokenLinks: readonly BrokenLink[];
+  /** Paths of data files that the import writes. */
+  readonly outputs: readonly string[];
 }
 
 /**
  * Finds the given file, or the data files in the given folder and its subfolders. Hidden files and
  * folders and `node_modules` are skipped.
- * @param outputs files that the import itself writes, which are skipped
- * @throws ConfigError if there are no files, or a file or folder that is no link cannot be read
+ * @param written files that the import itself writes, by the names of their options
+ * @throws ConfigError if there are no files, a file or folder that is no link cannot be read, or a
+ * file is to be written twice or is the one to import
  */
-export async function findFiles(place: string, outputs: readonly string[]): Promise<Found> {
-  const own = outputs.map((file) => path.resolve(file));
-  const unread = new Set([...own, ...(await Promise.all(own.map(realPathOf)))]);
+export async function findFiles(
+  place: string,
+  written: Readonly<Record<string, string>>,
+): Promise<Found> {
+  const own = new Map<string, string>();
+  for (const [option, file] of Object.entries(written)) {
+    const target = await realPathOf(file);
+    const other = own.get(target);
+    if (other) throw wrong(`${option} ${file} is also the file of ${other}. ${otherOutput}`);
+    own.set(target, option);
+  }
   const { bytes, entries } = await look(place).catch((cause: unknown) => {
     throw unreadable(place, cause, 'Name a file or a folder that can be read.');
   });
   const real = await realPathOf(place);
   if (entries === undefined) {
-    if (unread.has(real))
-      throw wrong(`-o ${place} is the file to import. Name another file to write.`);
+    const option = own.get(real);
+    if (option) throw wrong(`${option} ${place} is the file to import. ${otherOutput}`);
     if (!dataFile.test(place)) throw wrong(`${place} ${otherKind}`);
-    return { files: [{ path: place, bytes }], brokenLinks: [] };
+    return { files: [{ path: place, bytes }], brokenLinks: [], outputs: [] };
   }
+  const unread = new Set<string>();
   for (let at = real; !unread.has(at); at = path.dirname(at)) unread.add(at);
-  const search: Search = { unread, files: [], brokenLinks: [] };
+  const search: Search = { own, unread, files: [], brokenLinks: [], outputs: [] };
   await addFiles({ path: place, real, entries }, search);
-  const { files, brokenLinks } = search;
+  const { files, brokenLinks, outputs } = search;
   if (files.length === 0)
     throw wrong(
       [
@@ -55,12 +68,14 @@ export async function findFiles(place: string, outputs: readonly string[]): Prom
           .map((link) => `${link.path} cannot be followed: ${describeError(link.cause)}.`),
       ].join(' '),
     );
-  return { files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)), brokenLinks };
+  return { files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)), brokenLinks, outputs };
 }
 
-/** Returns the absolute path without links, or with them if there is no file. */
+const otherOutput = 'Name another file to write.';
+
+/** Returns the absolute path without links, or with those of folders if there is no file. */
 const realPathOf = (file: string): Promise<string> =>
-  realpath(file).catch(() => path.resolve(file));
+  realpath(file).catch(() => targetOf(path.resolve(file)));
 
 /** Returns the size of a file, or the entries of a folder. */
 async function look(place: string) {
@@ -77,28 +92,35 @@ interface Folder {
 }
 
 interface Search {
+  /** Options that name the files that the import writes, by the real paths of these files. */
+  readonly own: ReadonlyMap<string, string>;
   /**
-   * Paths that are left out: outputs, the imported folder and those that contain it, and the real
-   * paths of files and folders that were found before.
+   * Real paths that are left out: the imported folder and those that contain it, and files and
+   * folders that were found before.
    */
   readonly unread: Set<string>;
   readonly files: DataFile[];
   readonly brokenLinks: BrokenLink[];
+  readonly outputs: string[];
 }
 
 /** Adds the data files in a folder, and in the files and folders to which it links. */
 async function addFiles(folder: Folder, search: Search): Promise<void> {
-  const { unread, files, brokenLinks } = search;
+  const { own, unread, files, brokenLinks, outputs } = search;
   for (const entry of folder.entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const { name } = entry;
     const isData = dataFile.test(name);
     const file = path.join(folder.path, name);
     const isHidden = name.startsWith('.') || name === 'node_modules';
     // A folder may contain any number of files of other kinds, such as images.
-    if (isHidden || (entry.isFile() && !isData) || unread.has(path.resolve(file))) continue;
+    if (isHidden || (entry.isFile() && !isData)) continue;
     const isLink = entry.isSymbolicLink();
     const real = isLink ? await realPathOf(file) : path.join(folder.real, name);
     if (unread.has(real)) continue;
+    if (own.has(real)) {
+      outputs.push(file);
+      continue;
+    }
     const found = await look(file).catch((cause: unknown) => {
       if (!isLink) throw unreadable(file, cause, 'Make it readable, restore it, or remove it.');
       brokenLinks.push({ path: file, cause });

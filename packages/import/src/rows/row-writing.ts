@@ -67,8 +67,8 @@ export async function openRowWriting(
   countTokens?: (row: Json) => number,
 ): Promise<RowWriting> {
   if (validation === 0 && existsSync(validationFile(output))) throw leftover(output);
-  const writers: RowWriter[] = [await createRowWriter(output)];
-  if (validation > 0) writers.push(await createRowWriter(validationFile(output)));
+  const writers: RowWriter[] = [await createRowWriter('-o', output)];
+  if (validation > 0) writers.push(await createRowWriter('-o', validationFile(output)));
   const seen = new Set<string>();
   const pairing = createPairing<Place>();
   let kind = as;
