@@ -5,7 +5,7 @@ import { readPreferenceRow, readSupervisedRow, readTaskRows } from '@trinity-rft
 import { defaultFormatArgs } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { renderImport, type ImportOptions } from '../src/index.js';
-import { importFrom, reasonsOf, temporaryFolder, type Row } from './support.js';
+import { importFrom, importLines, reasonsOf, temporaryFolder, type Row } from './support.js';
 
 const system = (content: string) => ({ role: 'system', content });
 const user = (content: string) => ({ role: 'user', content });
@@ -340,6 +340,51 @@ describe('importRows', () => {
       expect(read).toEqual(rows);
     },
   );
+
+  const hello = [user('Hi'), assistant('Hello')];
+  const run = { run_type: 'llm', outputs: assistant('Hello') };
+  const generation = { traceId: 't', type: 'GENERATION', output: 'Hello' };
+  const prompted = { messages: [user('Hi')], system: 'Be brief.' };
+  it.each([
+    ['openai', { messages: hello, system: 'Be brief.' }],
+    ['openai', { messages: hello, system: [{ type: 'text', text: 'Be brief.' }] }],
+    ['openai', { messages: [system('Be brief.'), ...hello], system: 'Be long.' }],
+    ['together', { prompt: 'Hi', completion: 'Hello', system: 'Be brief.' }],
+    ['langfuse', { ...generation, input: prompted }],
+    ['langsmith', { ...run, inputs: prompted }],
+    ['braintrust', { input: prompted, output: 'Hello', scores: {} }],
+    ['sharegpt', { conversations: hello, system: 'Be brief.' }],
+    ['alpaca', { instruction: 'Hi', output: 'Hello', system: 'Be brief.' }],
+    ['plain', { question: 'Hi', answer: 'Hello', system: 'Be brief.' }],
+  ])('puts the instructions beside the messages first: %s %j', async (source, record) => {
+    const { rows, report } = await importLines([record], { as: 'sft' });
+    expect(report.sources).toEqual([source]);
+    expect(rows).toEqual([{ messages: [system('Be brief.'), ...hello] }]);
+  });
+
+  it.each([
+    { chosen: 'Hello', rejected: 'No', prompt: 'Hi', system: 'Be brief.' },
+    { input: prompted, preferred_output: [assistant('Hello')], non_preferred_output: 'No' },
+  ])('puts them before the prompt of a pair: %j', async (record) => {
+    const { rows } = await importLines([record]);
+    expect(rows).toMatchObject([{ prompt: [system('Be brief.'), user('Hi')] }]);
+  });
+
+  it('keeps the tools of a prompt and a completion', async () => {
+    const record = { prompt: [user('Hi')], completion: [assistant('Hello')], tools: [tool('f')] };
+    const { rows } = await importLines([record]);
+    expect(rows).toEqual([{ messages: hello, tools: [tool('f')] }]);
+  });
+
+  it.each([
+    [{ prompt: 'Hi', completion: 'Hello', label: true }, 'label'],
+    [{ conversations: hello, kto_tag: true }, 'kto_tag'],
+    [{ instruction: 'Hi', output: 'Hello', kto_tag: 'True' }, 'kto_tag'],
+  ])('skips the rejected answers among %j', async (record, key) => {
+    const { rows, report } = await importLines([record, { ...record, [key]: false }]);
+    expect(rows).toEqual([{ messages: hello }]);
+    expect(reasonsOf(report)).toEqual(['the row is a rejected answer: 2']);
+  });
 
   it.each([
     [

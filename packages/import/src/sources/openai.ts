@@ -8,7 +8,15 @@ import { readMessages } from '../messages/read-messages.js';
 import { readTools } from '../messages/tool-calls.js';
 import { fault } from '../record/fault.js';
 import { isJson, type Item, type Json, type Preference } from '../record/item.js';
-import { has, messagesIn, readAnswer, readPrompt, type Source } from './source.js';
+import {
+  assertLearnable,
+  has,
+  messagesIn,
+  readAnswer,
+  readPrompt,
+  withSystem,
+  type Source,
+} from './source.js';
 
 export const openai: Source = {
   looksFor: 'messages; input and preferred_output; or chosen and rejected',
@@ -27,10 +35,12 @@ export function readRow(record: Json): readonly Item[] {
   if (has(record, 'preferred_output')) return [readPair(record)];
   if (has(record, 'chosen', 'rejected')) return [readChosen(record)];
   const fields = Object.fromEntries(Object.entries(record).filter(([key]) => !known.includes(key)));
-  return [{ messages: readMessages(record['messages']), ...toolsOf(record), fields }];
+  const messages = withSystem(record['system'], readMessages(record['messages']));
+  if (messages.at(-1)?.role === 'assistant') assertLearnable(record);
+  return [{ messages, ...toolsOf(record), fields }];
 }
 
-function toolsOf(record: Json): Pick<Preference, 'tools'> {
+export function toolsOf(record: Json): Pick<Preference, 'tools'> {
   const tools = readTools(record['tools'] ?? record['functions']);
   return tools ? { tools } : {};
 }
@@ -39,7 +49,7 @@ function readPair(record: Json): Preference {
   const input = unwrapped(record['input']);
   if (!isJson(input)) throw fault('input is not an object with messages', input);
   return {
-    prompt: readMessages(input['messages']),
+    prompt: withSystem(input['system'], readMessages(input['messages'])),
     chosen: readAnswer(record['preferred_output']),
     rejected: readAnswer(record['non_preferred_output']),
     ...toolsOf(input),
@@ -51,11 +61,12 @@ function readPair(record: Json): Preference {
  * may then be missing.
  */
 function readChosen(record: Json): Preference {
+  assertLearnable(record);
   const chosen = readAnswer(record['chosen']);
   const rejected = readAnswer(record['rejected']);
   const shared = sharedStart(chosen, rejected);
   const pair = {
-    prompt: promptOf(record, chosen.slice(0, shared)),
+    prompt: withSystem(record['system'], promptOf(record, chosen.slice(0, shared))),
     chosen: chosen.slice(shared),
     rejected: rejected.slice(shared),
   };

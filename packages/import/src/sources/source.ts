@@ -45,6 +45,34 @@ export const has = (record: Json, ...keys: readonly string[]): boolean =>
 
 const user = (content: string): ChatMessage => ({ role: 'user', content });
 
+/**
+ * Puts the instructions that a record stores beside its messages before the messages, unless these
+ * start with instructions. Ignores values other than strings and lists of parts.
+ */
+export function withSystem(
+  system: unknown,
+  messages: readonly ChatMessage[],
+): readonly ChatMessage[] {
+  const isGiven = (typeof system === 'string' && system !== '') || Array.isArray(system);
+  if (!isGiven || ['system', 'developer'].includes(messages[0]?.role ?? '')) return messages;
+  return [...readMessage({ role: 'system', content: system }), ...messages];
+}
+
+/**
+ * Checks the columns beside a conversation that ends with an answer.
+ * @throws TaskError from `fault` if the answer is a rejected one (`label` of TRL, `kto_tag` of
+ * LLaMA-Factory), or is about images, videos or sounds
+ */
+export function assertLearnable(record: Json): void {
+  for (const key of ['label', 'kto_tag'])
+    if (/^false$/i.test(String(record[key])))
+      throw fault('the row is a rejected answer', { [key]: false });
+  for (const key of ['images', 'videos', 'audios']) {
+    const media = unwrapped(record[key]);
+    if (Array.isArray(media) && media.length > 0) throw fault(`the row has ${key}`);
+  }
+}
+
 /** Keys that may wrap a prompt in an object with no other keys. */
 const promptKeys: ReadonlySet<string> = new Set(['prompt', 'question', 'input', 'query', 'text']);
 
@@ -59,7 +87,8 @@ export function readPrompt(value: unknown): readonly ChatMessage[] {
   if (Array.isArray(prompt)) return readMessages(batchOfOne(prompt));
   if (!isJson(prompt)) throw fault('the prompt is neither a text nor messages', prompt);
   if ('role' in prompt) return readMessage(prompt);
-  if (isPresent(prompt['messages'])) return readPrompt(prompt['messages']);
+  if (isPresent(prompt['messages']))
+    return withSystem(prompt['system'], readPrompt(prompt['messages']));
   const [key = '', other] = Object.keys(prompt);
   if (other !== undefined || !promptKeys.has(key))
     throw fault('the prompt is an object without messages', Object.keys(prompt));
