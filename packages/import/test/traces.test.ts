@@ -110,11 +110,111 @@ it('takes the last call that did not fail, and names calls that failed or lack a
   expect(await skippedOf([asking, failed, agent('t'), other])).toEqual(['the call failed: 2']);
   expect(await skippedOf([other, failed])).toEqual(['the call failed: 2']);
   expect(await skippedOf([chat('t', 1, 'Hi', 'a'), lastOf({}), agent('t'), other])).toEqual([
-    'the span does not record its messages; turn the recording of content on: 2',
+    expect.stringMatching(/^the span has no gen_ai.input.messages .* 1.37 or later: 2$/),
   ]);
   expect(await skippedOf([chat('t', 1, 'Hi', 'a'), lastOf(empty), agent('t'), other])).toEqual([
     'the span has no answer: 2',
   ]);
+});
+
+it('takes each conversation of a trace without agents that no other one continues', async () => {
+  const root = { traceId: 't', spanId: 't-agent', name: 'POST /ticket', attributes: {} };
+  const { attributes, ...span } = chat('t', 9, 'Hi', '');
+  const failed = {
+    ...span,
+    attributes: { ...attributes, 'gen_ai.output.messages': undefined, 'error.type': 'timeout' },
+  };
+  const spans = [
+    chat('t', 1, 'Classify', 'a'),
+    chat('t', 2, 'Hi', 'a'),
+    chat('t', 3, 'Hi', 'a', 'b', 'c'),
+    failed,
+    chat('t', 4, 'Translate', 'd'),
+  ];
+  for (const records of [[...spans, root], spans]) {
+    const { rows, report } = await importLines(records);
+    expect(rows).toMatchObject([
+      { messages: [{ content: 'Classify' }, {}] },
+      { messages: [{ content: 'Hi' }, {}, {}, { content: 'c' }] },
+      { messages: [{ content: 'Translate' }, {}] },
+    ]);
+    expect(reasonsOf(report)).toEqual(['the call failed: 4']);
+  }
+});
+
+it('names records without spans, and traces without a call', async () => {
+  const other = {
+    traceId: 'u',
+    spanId: 's',
+    name: 'ai.generateText',
+    attributes: { 'ai.prompt': 'Hi' },
+  };
+  const { report } = await importLines([chat('t', 1, 'Hi', 'a'), other, { foo: 1 }]);
+  expect(report.written).toBe(1);
+  expect(report.skipped).toMatchObject([
+    { reason: 'there are no spans, evaluations or recorded messages', first: [{ line: 3 }] },
+    {
+      reason: expect.stringContaining('no span has a gen_ai.operation.name') as string,
+      first: [{ line: 2, detail: 'ai.generateText' }],
+    },
+  ]);
+});
+
+it('reads the spans of the Python SDK', async () => {
+  const spans = [
+    ['Hi', 'a'],
+    ['Ho', 'b'],
+    ['Hi', 'a', 'b', 'c'],
+    ['He', ''],
+  ].map((texts, i) => ({
+    name: 'chat',
+    context: { trace_id: '0x1', span_id: `0x${i}` },
+    parent_id: '0xa',
+    // The second call ends last.
+    end_time: `2026-11-30T14:06:4${i === 1 ? 9 : i}.042912Z`,
+    status: { status_code: i === 3 ? 'ERROR' : 'UNSET', description: 'timeout' },
+    attributes: {
+      ...chat('', 0, ...texts).attributes,
+      ...(i === 3 && { 'gen_ai.output.messages': '[]' }),
+    },
+  }));
+  const top = {
+    context: { trace_id: '0x1', span_id: '0xa' },
+    parent_id: null,
+    attributes: { 'gen_ai.operation.name': 'invoke_agent' },
+  };
+  const { rows } = await importLines([...spans, top]);
+  expect(rows).toMatchObject([{ messages: [{ content: 'Ho' }, { content: 'b' }] }]);
+  const { report } = await importLines(spans);
+  expect(report.written).toBe(2);
+  expect(report.skipped).toMatchObject([
+    { reason: 'the call failed', first: [{ detail: '"timeout"' }] },
+  ]);
+});
+
+it('reads messages that events record', async () => {
+  const { attributes, ...span } = chat('t', 1, 'Hi', 'a');
+  const empty = { ...span, attributes: { 'gen_ai.operation.name': 'chat' } };
+  const name = 'gen_ai.client.inference.operation.details';
+  const log = {
+    traceId: 't',
+    spanId: span.spanId,
+    eventName: name,
+    attributes: Object.entries(attributes).map(([key, stringValue]) => ({
+      key,
+      value: { stringValue },
+    })),
+  };
+  const logs = { resourceLogs: [{ scopeLogs: [{ logRecords: [log] }] }] };
+  for (const records of [
+    [{ ...empty, events: [{ name, attributes }] }],
+    [empty, logs],
+    [logs, empty],
+  ]) {
+    const { rows, report } = await importLines(records);
+    expect(rows).toMatchObject([{ messages: [{ content: 'Hi' }, { content: 'a' }] }]);
+    expect(report.skipped).toEqual([]);
+  }
 });
 
 it('closes no trace of one source for those of another', async () => {

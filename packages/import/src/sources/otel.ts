@@ -1,7 +1,8 @@
 /**
  * Source of OpenTelemetry spans that follow the GenAI conventions. Each `invoke_agent` span becomes
  * one conversation, taken from the message history of its last `chat` span. If that failed, the
- * last one that did not fail is taken, unless its answer calls tools. The conventions are still in
+ * last one that did not fail is taken, unless its answer calls tools. Of `chat` spans without an
+ * agent, each becomes a conversation that no other one continues. The conventions are still in
  * development; this source uses the names of versions 1.37 to 1.45.
  */
 import type { ChatMessage } from '@trinity-rft/core';
@@ -9,14 +10,18 @@ import { parsed } from '../messages/json-text.js';
 import { readMessage, readMessages } from '../messages/read-messages.js';
 import { readTools } from '../messages/tool-calls.js';
 import { asList, fault, orFault } from '../record/fault.js';
-import { isPresent, type Conversation, type Json } from '../record/item.js';
-import { meanScore, type Assembled, type Source } from './source.js';
+import { isPresent, type Conversation, type Fault, type Json } from '../record/item.js';
+import { dropPrefixes, meanScore, type Assembled, type Source } from './source.js';
 import { isSpanRecord, readSignals, type Signal, type Span } from './otel-spans.js';
 
 export const otel: Source = {
   looksFor: 'resourceSpans, resourceLogs, or spans with a trace id and attributes',
   detect: isSpanRecord,
-  read: (record) => readSignals(record).map((part) => ({ group: part.traceId, part })),
+  read: (record) => {
+    const signals = readSignals(record);
+    if (signals.length === 0) throw fault('there are no spans, evaluations or recorded messages');
+    return signals.map((part) => ({ group: part.traceId, part }));
+  },
   assemble: (parts) => assemble(parts as readonly Signal[]),
   mostOpen: 1000,
 };
@@ -27,28 +32,56 @@ const calls: ReadonlySet<unknown> = new Set(['chat', 'generate_content', 'text_c
 const operationOf = ({ attributes }: Span): unknown => attributes['gen_ai.operation.name'];
 
 function assemble(signals: readonly Signal[]): readonly Assembled[] {
-  const spans = new Map(
-    signals.filter((signal): signal is Span => 'end' in signal).map((span) => [span.spanId, span]),
-  );
+  const parts = new Map(signals.filter(isSpan).map((span) => [span.spanId, span]));
+  const spans = new Map(parts);
+  for (const { spanId, attributes } of signals.filter((signal) => !isSpan(signal))) {
+    const span = spans.get(spanId);
+    if (span) spans.set(spanId, { ...span, attributes: { ...span.attributes, ...attributes } });
+  }
   const chats = [...spans.values()].filter((span) => calls.has(operationOf(span)));
-  const byAgent = Map.groupBy(chats, (span) => agentOf(span, spans));
-  return [...byAgent].flatMap(([agent, ofAgent]) => {
-    const ended = ofAgent.filter((span) => !hasFailed(span));
-    const newest = newestOf(ofAgent);
-    const last = ended.length > 0 ? newestOf(ended) : newest;
-    const ids = new Set([agent, last.spanId]);
+  if (chats.length === 0) return [{ item: noCall([...spans.values()]), part: signals[0] }];
+  const taken = (span: Span): readonly Assembled[] => {
+    const ids = new Set([topOf(span, spans).spanId, span.spanId]);
     const scores = signals
       .filter(({ spanId }) => ids.has(spanId))
       .flatMap((signal) => signal.scores);
-    const taken = (span: Span): readonly Assembled[] =>
-      asList(orFault(() => conversationsOf(span, meanScore(scores)))).map((item) => ({
-        item,
-        part: span,
-      }));
-    const items = taken(last);
+    return asList(orFault(() => conversationsOf(span, meanScore(scores)))).map((item) => ({
+      item,
+      part: parts.get(span.spanId),
+    }));
+  };
+  const byAgent = Map.groupBy(chats, (span) => {
+    const top = topOf(span, spans);
+    return isAgent(top) ? top.spanId : undefined;
+  });
+  return [...byAgent].flatMap(([agent, ofAgent]) => {
+    if (agent === undefined) return continued(ofAgent.flatMap(taken));
+    const ended = ofAgent.filter((span) => !hasFailed(span));
+    const newest = newestOf(ofAgent);
+    const items = taken(ended.length > 0 ? newestOf(ended) : newest);
     return hasFailed(newest) && items.some(callsTool) ? taken(newest) : items;
   });
 }
+
+const isSpan = (signal: Signal): signal is Span => 'end' in signal;
+
+const isAgent = (span: Span): boolean => operationOf(span) === 'invoke_agent';
+
+/** Drops conversations that another one continues. */
+const continued = (all: readonly Assembled[]): readonly Assembled[] => [
+  ...all.filter(({ item }) => !('messages' in item)),
+  ...dropPrefixes(
+    all.flatMap(({ item, part }) =>
+      'messages' in item ? [{ conversation: item, item, part }] : [],
+    ),
+  ),
+];
+
+const noCall = (spans: readonly Span[]): Fault => ({
+  reason:
+    'no span has a gen_ai.operation.name of a model call, such as chat (AI SDK 5 and 6 and OpenInference record none)',
+  detail: [...new Set(spans.map(({ name }) => String(name)))].join(', '),
+});
 
 const newestOf = (spans: readonly Span[]): Span => spans.reduce((a, b) => (isLater(b, a) ? b : a));
 
@@ -84,19 +117,18 @@ const historyLength = ({ attributes }: Span): number => {
 };
 
 /**
- * Returns the id of the nearest `invoke_agent` span among the given span and its ancestors. If
- * there is none, returns the id of the topmost known ancestor.
+ * Returns the nearest `invoke_agent` span among the given span and its ancestors. If there is none,
+ * returns the topmost known ancestor.
  */
-function agentOf(span: Span, spans: ReadonlyMap<string, Span>): string {
+function topOf(span: Span, spans: ReadonlyMap<string, Span>): Span {
   let at = span;
   // Bounds the loop, because a damaged export may contain a cycle.
-  for (let depth = 0; depth < spans.size; depth++) {
-    if (operationOf(at) === 'invoke_agent') return at.spanId;
+  for (let depth = 0; depth < spans.size && !isAgent(at); depth++) {
     const parent = at.parentId === undefined ? undefined : spans.get(at.parentId);
     if (parent === undefined) break;
     at = parent;
   }
-  return at.spanId;
+  return at;
 }
 
 /** Returns one conversation per output message of the call. */
@@ -106,7 +138,9 @@ function conversationsOf(span: Span, score: Pick<Conversation, 'score'>): readon
   const input = attributeOf(attributes, 'gen_ai.input.messages');
   const output = attributeOf(attributes, 'gen_ai.output.messages');
   if (!isPresent(input) || !isPresent(output))
-    throw fault('the span does not record its messages; turn the recording of content on');
+    throw fault(
+      'the span has no gen_ai.input.messages and gen_ai.output.messages; turn the recording of content on, by conventions of version 1.37 or later',
+    );
   const instructions = attributeOf(attributes, 'gen_ai.system_instructions');
   const tools = readTools(attributeOf(attributes, 'gen_ai.tool.definitions'));
   if (!Array.isArray(output) || output.length === 0) throw fault('the span has no answer');
