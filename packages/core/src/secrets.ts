@@ -56,7 +56,9 @@ export function isSecretName(name: string): boolean {
  * and Trinity's endpoint; JSON web tokens; and the value after an authorization scheme.
  */
 const keyLooks =
-  /\b(?:(?:sk-|sk_|rk_|ak_|hf_|ghp_|gho_|ghs_|github_pat_|glpat-|gsk_|npm_|pypi-|xox[abps]-)[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{16,})?|(?:AKIA|ASIA)[A-Z0-9]{16}\b|AIza[A-Za-z0-9_-]{30,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*)|(?<=\b(?:Bearer|Basic) )[^\s"',]+/g;
+  /\b(?:(?:sk-|sk_|rk_|ak_|hf_|ghp_|gho_|ghs_|github_pat_|glpat-|gsk_|npm_|pypi-|xox[abps]-)[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{16,})?|(?:AKIA|ASIA)[A-Z0-9]{16}\b|AIza[A-Za-z0-9_-]{30,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*)|(?<=\b(?:Bearer|Basic) )(?![{<$[])[^\s"',]+/g;
+/** Matches words of prose after `Bearer` and `Basic`, such as `Basic arithmetic`. */
+const proseWord = /^[A-Z]?[a-z]{1,12}\W*$/;
 
 /**
  * Matches a private key in PEM format, which may be cut off. Line breaks may be real or escaped.
@@ -84,7 +86,7 @@ const proseNames = /^(?:keys?|tokens?|auth)$/i;
  */
 const plainValue = /^(?:[\d.+-]+(?:e[+-]?\d+)?%?|true|false|null|none|undefined|[$<[].*|)$/i;
 
-function redactAssignments(text: string): string {
+function redactAssignments(text: string, keepsCode: boolean): string {
   let result = '';
   let done = 0;
   for (const match of text.matchAll(beforeValue)) {
@@ -95,6 +97,8 @@ function redactAssignments(text: string): string {
     pattern.lastIndex = at;
     const value = pattern.exec(text)?.[0] ?? '';
     if (plainValue.test(value) || (quote === '' && isProse(name, link, value))) continue;
+    const isCode = quote === '' && isExpression(name, link, text.slice(at, at + value.length + 1));
+    if (keepsCode && (isCode || /^\{.*\}$/.test(value))) continue;
     result += text.slice(done, at) + redacted;
     done = at + value.length;
   }
@@ -107,6 +111,20 @@ function redactAssignments(text: string): string {
  */
 const isProse = (name: string, link: string, value: string): boolean =>
   link.startsWith(': ') && (proseNames.test(name) || value.length < 6 || !/[\d_+/=]/.test(value));
+
+/**
+ * Returns true if program code, and not a secret, follows `name =`: a second `=`, a call, an index,
+ * a string with a prefix, a member such as `process.env.API_KEY`, or a variable.
+ * @param code the value and the character after it
+ */
+function isExpression(name: string, link: string, code: string): boolean {
+  if (/^(?:=|[A-Za-z_$][\w$.]*[([]$|[fbru]{1,2}["']$|[A-Za-z_$]+(?:\.[A-Za-z_$]+)+\W*$)/.test(code))
+    return true;
+  const [, variable = ''] = /^([A-Za-z_$]+)\W*$/.exec(code) ?? [];
+  return (
+    variable !== '' && (/[:=]\s/.test(link) || variable.toLowerCase().endsWith(name.toLowerCase()))
+  );
+}
 
 /**
  * Matches base64 that is long enough to encode a name and a value. Text longer than
@@ -122,13 +140,14 @@ function redactEncoded(encoded: string): string {
   return /^[\t\n\r\x20-\x7e]+$/.test(text) && redactShapes(text) !== text ? redacted : encoded;
 }
 
-const redactShapes = (text: string): string =>
+const redactShapes = (text: string, keepsCode = false): string =>
   redactAssignments(
     text
       .replaceAll(pem, redacted)
       .replaceAll(/(:\/\/[^\s/:@]*:)[^\s/@]+@/g, `$1${redacted}@`)
       .replaceAll(/(:\/\/)[^\s/:@]{20,}@/g, `$1${redacted}@`)
-      .replaceAll(keyLooks, redacted),
+      .replaceAll(keyLooks, (key) => (keepsCode && proseWord.test(key) ? key : redacted)),
+    keepsCode,
   );
 
 /**
@@ -209,10 +228,12 @@ export function knowSecretHeaders(headers: Readonly<Record<string, string>>): vo
  * Redacts all known secrets, private keys, the password in `scheme://user:password@host`, text that
  * looks like a key, and values after names such as `api_key`. Finds them in base64 too. Runs in
  * linear time.
+ * @param keepsCode true to keep values that look like expressions of program code or words, at the
+ * risk that one is a secret
  */
-export function redactText(text: string): string {
+export function redactText(text: string, keepsCode = false): string {
   const plain = known.reduce((rest, secret) => rest.replaceAll(secret, redacted), text);
-  return redactShapes(plain).replaceAll(encodedText, redactEncoded);
+  return redactShapes(plain, keepsCode).replaceAll(encodedText, redactEncoded);
 }
 
 /**

@@ -27,6 +27,14 @@ it.each([
   ['Tel 030 12345678 2024 2025', 'Tel [phone] 2025', 'phone'],
   ['+49 171 1234567 1234 5678', '[phone] 1234 5678', 'phone'],
   ['0170/1234567 0171/1234567', '[phone]', 'phone'],
+  ['Tel (030) 12345678.', 'Tel [phone].', 'phone'],
+  ['Tel 06 12 34 56 78.', 'Tel [phone].', 'phone'],
+  ["Write to bob.o'neil+x@exämple.co.uk", 'Write to [email]', 'email'],
+  ["to = f'bob@example.org'", "to = f'[email]'", 'email'],
+  ['password=swordfish', 'password=[key]', 'key'],
+  ['password = hunter2', 'password = [key]', 'key'],
+  ["api_key='4f0c2a91bb77'", "api_key='[key]'", 'key'],
+  ['Authorization: Basic dXNlcjpwYXNz', 'Authorization: Basic [key]', 'key'],
 ])('replaces what "%s" holds', (text, expected, kind) => {
   expect(redactValue(text)).toEqual({ value: expected, counts: { [kind]: 1 } });
 });
@@ -40,6 +48,20 @@ it.each([
   'a@b, @name, name@host',
   '2 + 2 = 4, 100 000 000',
   '1 020 300 400 and 1.000.000.000.000',
+  'if password == expected:',
+  'password = get_password()',
+  "api_key=os.environ['API_KEY'], password=password, token=self.token)",
+  "headers = {'Authorization': f'Bearer {token}', 'x': `Bearer ${token}`}",
+  "headers = {'Authorization': token}",
+  'token = tokenizer.next()',
+  'const apiKey = process.env.API_KEY;',
+  "connect(password='{password}')",
+  'Basic arithmetic, Bearer tokens',
+  '(1) 250 000 (2) 300 000',
+  '(2020) 1234567, year (1999) 2000 2001',
+  '1234 +5678901, (12) 34567 / 5',
+  '06/12/24 10:30, 01/15-01/20, Jan 05 2024 1430',
+  'section 1.2.3.4 of Version 2.0.0.1',
   '01/02/2025 10:30, 2024/01/02 2025/01/02, 02.01.2025 02.01.2026',
 ])('leaves "%s" as it is', (text) => {
   expect(redactValue(text)).toEqual({ value: text, counts: {} });

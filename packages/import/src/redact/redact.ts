@@ -35,7 +35,8 @@ interface Shape {
 const shapes: readonly Shape[] = [
   {
     kind: 'email',
-    pattern: /(?<![\w.+-])[\w.+-]{1,64}@(?:[\p{L}\d-]{1,63}\.){1,8}\p{L}{2,24}(?![\p{L}\d-])/gu,
+    pattern:
+      /(?<![\w.+-])(?![bfru]')[\w.+-]{1,64}(?:'[\w.+-]{1,64})?@(?:[\p{L}\d-]{1,63}\.){1,8}\p{L}{2,24}(?![\p{L}\d-])/gu,
   },
   {
     kind: 'iban',
@@ -51,7 +52,7 @@ const shapes: readonly Shape[] = [
   },
   {
     kind: 'ip',
-    pattern: /(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\.?\w)/g,
+    pattern: /(?<![\w.]|\b(?:section|chapter|version|release) )\d{1,3}(?:\.\d{1,3}){3}(?!\.?\w)/gi,
     holds: (text) => isIP(text) === 4,
   },
   {
@@ -98,16 +99,18 @@ function isIban(text: string): boolean {
 }
 
 /**
- * Returns true for a number with a country code, parentheses or the digit groups of a phone number,
- * and false for other numbers and dates.
+ * Returns true for a number with a country code or the digit groups of a phone number, and false for
+ * other numbers and dates. Pairs of digits are those of a French number.
  */
 function isPhone(text: string): boolean {
   const count = digitsOf(text).length;
   if (count < 7 || count > 15) return false;
-  if (text.startsWith('+') || text.includes('(')) return true;
+  if (text.startsWith('+')) return count > 7;
   if (/^(?:\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./]\d{4})(?!\d)/.test(text))
     return false;
-  return /^0\d{1,5}[ /-]\d/.test(text) || /^\d{3}[ .-]\d{3}[ .-]\d{4}$/.test(text);
+  return /^(?:0\d{2,5}[ /-]\d|\(0\d{1,4}\)[ .-]?\d|(?:\(\d{3}\)[ .-]?|\d{3}[ .-])\d{3}[ .-]\d{4}$|0[1-9]([ .-])\d{2}(?:\1\d{2}){3}$)/.test(
+    text,
+  );
 }
 
 /** Matches a number with thousands separators. */
@@ -187,7 +190,7 @@ export function redactValue<T>(value: T): { readonly value: T; readonly counts: 
       (rest, shape) => replaceShape(rest, shape, () => count(shape.kind)),
       given,
     );
-    const clean = redactText(found).replaceAll(redacted, '[key]');
+    const clean = redactText(found, true).replaceAll(redacted, '[key]');
     const keys = clean.split('[key]').length - found.split('[key]').length;
     if (keys > 0) count('key', keys);
     return clean;
