@@ -1,5 +1,6 @@
 /** Imports a file or folder: reads its records, writes training rows, and returns a report. */
 import { ConfigError, describeError } from '@trinity-rft/core';
+import { assertKnownArgs } from '@trinity-rft/core/support';
 import { findFiles, type DataFile } from './files/find-files.js';
 import { readRecords } from './files/read-records.js';
 import { createRowWriter, type RowWriter } from './files/write-rows.js';
@@ -95,32 +96,26 @@ export async function importRows(options: ImportOptions): Promise<ImportReport> 
   }
 }
 
-/** Names of all options. */
-const optionNames: Readonly<Record<keyof ImportOptions, true>> = {
-  from: true,
-  source: true,
-  as: true,
-  output: true,
-  report: true,
-  validation: true,
-  redact: true,
-  tokenizer: true,
-  signal: true,
-  onProgress: true,
-};
+const optionNames: readonly (keyof ImportOptions)[] = [
+  'from',
+  'source',
+  'as',
+  'output',
+  'report',
+  'validation',
+  'redact',
+  'tokenizer',
+  'signal',
+  'onProgress',
+];
 
 /** @throws ConfigError for an unknown option, or a share that is out of range */
 function assertOptions(options: ImportOptions): void {
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(optionNames, name));
-  if (unknown !== undefined)
-    throw new ConfigError(
-      `"${unknown}" is no option of importRows. Expected ${Object.keys(optionNames).join(', ')}.`,
-      { code: 'ARGUMENT_INVALID' },
-    );
+  assertKnownArgs('importRows()', options, optionNames);
   const { validation = 0 } = options;
   if (!(validation >= 0 && validation < 1))
     throw new ConfigError(
-      `validation is ${JSON.stringify(validation)}. Expected a share from 0 to below 1, such as 0.1.`,
+      `validation is ${validation}. Expected a share from 0 to below 1, such as 0.1.`,
       { code: 'ARGUMENT_INVALID' },
     );
 }

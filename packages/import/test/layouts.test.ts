@@ -171,7 +171,9 @@ describe('the files that are written', () => {
 it('refuses unknown options and a share that is out of range', async () => {
   const options = { from: 'a.jsonl', output: 'b.jsonl' };
   const unknown = { ...options, validaton: 0.5 };
-  await expect(importRows(unknown)).rejects.toThrow('"validaton" is no option of importRows');
+  await expect(importRows(unknown)).rejects.toThrow(
+    'no argument "validaton" of importRows(). Did you mean "validation"?',
+  );
   for (const validation of [2, 1, -0.1, NaN])
     await expect(importRows({ ...options, validation })).rejects.toThrow('Expected a share from 0');
 });

@@ -4,6 +4,7 @@
  * than training, and often sufficient.
  */
 import { mean, type RawTask } from '@trinity-rft/core';
+import { assertKnownArgs } from '@trinity-rft/core/support';
 import {
   meanInterval,
   pairedDifference,
@@ -119,6 +120,24 @@ export interface VariantDifference {
   readonly difference: PairedDifference;
 }
 
+const optionNames: readonly (keyof PromptAndWeightsOptions)[] = [
+  'workflowFunc',
+  'judgeFunc',
+  'adapter',
+  'evalDataset',
+  'base',
+  'prompt',
+  'weights',
+  'both',
+  'prices',
+  'tuning',
+  'maxThreads',
+  'logger',
+  'cwd',
+  'clock',
+  'signal',
+];
+
 const pairs = [
   ['base', 'prompt only'],
   ['base', 'weights only'],
@@ -138,9 +157,15 @@ export async function comparePromptAndWeights<
   Response = unknown,
   Model = AgentModel,
 >(options: PromptAndWeightsOptions<Row, Response, Model>): Promise<PromptAndWeightsReport> {
+  assertKnownArgs('comparePromptAndWeights()', options, optionNames);
   checkWorkflowFunction(options.workflowFunc);
   checkJudgeFunction(options.judgeFunc);
   const { base, weights, both = weights } = options;
+  assertKnownArgs(
+    'the prompt, whose texts are those of base.components',
+    options.prompt,
+    Object.keys(base.components),
+  );
   const prompt = { ...base.components, ...options.prompt };
   const variants = [
     { name: 'base', components: base.components, fields: base.model },

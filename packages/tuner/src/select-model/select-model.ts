@@ -9,6 +9,7 @@ import {
   mean,
   meanMetrics,
 } from '@trinity-rft/core';
+import { assertKnownArgs } from '@trinity-rft/core/support';
 import type { AgentModel } from '@trinity-rft/workflow';
 import { checkModels } from '../candidates/candidate.js';
 import { runRows, type JudgedRow, type MeasuredResponse } from '../candidates/run-rows.js';
@@ -65,6 +66,19 @@ export interface SelectedModel {
   readonly candidates: readonly CandidateResult[];
 }
 
+const optionNames: readonly (keyof SelectModelOptions)[] = [
+  'workflowFunc',
+  'judgeFunc',
+  'trainDataset',
+  'candidateModels',
+  'maxThreads',
+  'adapter',
+  'logger',
+  'cwd',
+  'clock',
+  'signal',
+];
+
 /**
  * Returns the model with the highest mean reward; if several are equal, the first of them.
  * Candidates run one after the other. They are not trained, and nothing is recorded.
@@ -80,6 +94,7 @@ export function selectModel<Row, Response, Model>(
 export async function selectModel<Row, Response, Model>(
   options: SelectModelOptions<Row, Response, Model>,
 ): Promise<SelectedModel> {
+  assertKnownArgs('selectModel()', options, optionNames);
   checkWorkflowFunction(options.workflowFunc);
   checkJudgeFunction(options.judgeFunc);
   const { candidateModels, trainDataset } = options;
