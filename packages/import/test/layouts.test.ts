@@ -161,7 +161,7 @@ describe('the files that are written', () => {
   it.skipIf(process.platform === 'win32')('may be a pipe', async () => {
     const from = source();
     const pipe = `${from}.pipe`;
-    execFileSync('mkfifo', [pipe]);
+    execFileSync('sh', ['-c', 'mkfifo "$0"', pipe], { timeout: 10_000, killSignal: 'SIGKILL' });
     const [text] = await Promise.all([readFile(pipe, 'utf8'), importRows({ from, output: pipe })]);
     expect(JSON.parse(text)).toEqual(row('a'));
     expect(lstatSync(pipe).isFIFO()).toBe(true);
