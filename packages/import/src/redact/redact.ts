@@ -36,7 +36,7 @@ const shapes: readonly Shape[] = [
   {
     kind: 'email',
     pattern:
-      /(?<![\w.+-])(?![bfru]')[\w.+-]{1,64}(?:'[\w.+-]{1,64})?@(?:[\p{L}\d-]{1,63}\.){1,8}\p{L}{2,24}(?![\p{L}\d-])/gu,
+      /(?<![\w.+-])(?![BbFfRrUu]{1,2}')[\w.+-]{1,64}(?:'[\w.+-]{1,64})?@(?:[\p{L}\d-]{1,63}\.){1,8}\p{L}{2,24}(?![\p{L}\d-])/gu,
   },
   {
     kind: 'iban',
@@ -100,18 +100,24 @@ function isIban(text: string): boolean {
 
 /**
  * Returns true for a number with a country code or the digit groups of a phone number, and false for
- * other numbers and dates. Pairs of digits are those of a French number.
+ * other numbers and dates. Five pairs of digits, of which the first begins with 0, are a French number.
  */
 function isPhone(text: string): boolean {
   const count = digitsOf(text).length;
   if (count < 7 || count > 15) return false;
-  if (text.startsWith('+')) return count > 7;
+  if (text.startsWith('+')) return count > 7 || /^\+\d{1,3}[ .-]/.test(text);
+  if (/^\((?!19|20)\d{2,5}\)/.test(text) && count >= 9) return true;
   if (/^(?:\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./]\d{4})(?!\d)/.test(text))
     return false;
-  return /^(?:0\d{2,5}[ /-]\d|\(0\d{1,4}\)[ .-]?\d|(?:\(\d{3}\)[ .-]?|\d{3}[ .-])\d{3}[ .-]\d{4}$|0[1-9]([ .-])\d{2}(?:\1\d{2}){3}$)/.test(
-    text,
-  );
+  return phoneGroups.test(text);
 }
+
+/**
+ * Matches the digit groups of a phone number: an area code that begins with 0, also in parentheses,
+ * unless a year follows two digits; the groups of North America and of France.
+ */
+const phoneGroups =
+  /^(?:00[ /-][1-9]|0\d[ /-](?!(?:19|20)\d\d\b)\d{3}|0\d{2,5}[ /-]\d|\(0\d{1,4}\)[ .-]?\d|\d{3}[ .-]\d{3}[ .-]\d{4}$|0[1-9]([ .-])\d{2}(?:\1\d{2}){3}$)/;
 
 /** Matches a number with thousands separators. */
 const thousands = /^[1-9]\d{0,2}(?:[ .]\d{3})+$/;
