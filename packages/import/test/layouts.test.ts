@@ -6,10 +6,10 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
@@ -100,6 +100,7 @@ describe('a folder', () => {
     expect(await importRows({ from: folder, output })).toMatchObject({ files: 1, written: 1 });
     link('gone', 'new.jsonl');
     const fresh = path.join(folder, 'new.jsonl');
+    writeFileSync(path.join(above, 'gone'), 'earlier rows');
     const again = await importRows({ from: folder, output: fresh });
     expect(again).toMatchObject({
       files: 2,
@@ -108,6 +109,35 @@ describe('a folder', () => {
     });
     expect(lstatSync(fresh).isSymbolicLink()).toBe(true);
     expect(readFileSync(path.join(above, 'gone'), 'utf8')).toContain('a.jsonl');
+  });
+
+  it('is read although links in it go round in a circle', async () => {
+    const folder = temporaryFolder();
+    const at = (name: string) => path.join(folder, name);
+    symlinkSync('l2.jsonl', at('l1.jsonl'));
+    symlinkSync('l1.jsonl', at('l2.jsonl'));
+    writeFileSync(at('a.jsonl'), JSON.stringify(row('a')));
+    const { report } = await importFrom(folder);
+    expect(report).toMatchObject({ written: 1, skipped: [{ count: 2 }] });
+    await expect(importRows({ from: at('a.jsonl'), output: at('l1.jsonl') })).rejects.toThrow(
+      'l1.jsonl", which is no regular file',
+    );
+  });
+
+  it('may hold an earlier report, but its data are not overwritten with one', async () => {
+    const folder = temporaryFolder();
+    const [data, report] = [path.join(folder, 'a.json'), path.join(folder, 'report.json')];
+    writeFileSync(data, JSON.stringify([row('a')]));
+    const output = path.join(folder, 'rows.jsonl');
+    for (let i = 0; i < 2; i++)
+      expect(await importRows({ from: folder, output, report })).toMatchObject({ written: 1 });
+    await expect(importRows({ from: folder, output, report: data })).rejects.toThrow(
+      'a.json is one of the files to import. Name another file to write.',
+    );
+    rmSync(data);
+    await expect(importRows({ from: folder, output, report })).rejects.toThrow(
+      RegExp(`has no other file .* or .gz after it. This import writes ${report}.`),
+    );
   });
 
   it.skipIf(process.getuid?.() === 0 || process.platform === 'win32')(
@@ -150,6 +180,7 @@ describe('the files that are written', () => {
     const at = (name: string) => path.join(path.dirname(from), name);
     writeFileSync(at('target.jsonl'), 'old');
     symlinkSync('target.jsonl', at('link.jsonl'));
+    writeFileSync(at('report'), 'old');
     symlinkSync('report', at('linked-report'));
     await importRows({ from, output: at('link.jsonl'), report: at('linked-report') });
     expect(lstatSync(at('link.jsonl')).isSymbolicLink()).toBe(true);
@@ -158,12 +189,26 @@ describe('the files that are written', () => {
     expect(readdirSync(path.dirname(from)).filter((name) => name.includes('partial'))).toEqual([]);
   });
 
-  it.skipIf(process.platform === 'win32')('may be a pipe', async () => {
+  it('are one file also if a link leads to its folder, which does not exist yet', async () => {
     const from = source();
-    const pipe = `${from}.pipe`;
+    const at = (name: string) => path.join(path.dirname(from), name);
+    mkdirSync(at('real'));
+    symlinkSync('real', at('linked'));
+    const [output, report] = [at('real/new/x.jsonl'), at('linked/new/x.jsonl')];
+    await expect(importRows({ from, output, report })).rejects.toThrow('is also the file of -o');
+  });
+
+  it.skipIf(process.platform === 'win32')('are no pipes, nor links that lead nowhere', async () => {
+    const from = source();
+    const [pipe, link] = [`${from}.pipe`, `${from}.link`];
     execFileSync('sh', ['-c', 'mkfifo "$0"', pipe], { timeout: 10_000, killSignal: 'SIGKILL' });
-    const [text] = await Promise.all([readFile(pipe, 'utf8'), importRows({ from, output: pipe })]);
-    expect(JSON.parse(text)).toEqual(row('a'));
+    symlinkSync('gone', link);
+    for (const file of [pipe, link]) {
+      const problem = `"${file}", which is no regular file. Name another file to write.`;
+      await expect(importRows({ from, output: file })).rejects.toThrow(`-o is ${problem}`);
+      const output = `${from}.rows`;
+      await expect(importRows({ from, output, report: file })).rejects.toThrow(problem);
+    }
     expect(lstatSync(pipe).isFIFO()).toBe(true);
   });
 });

@@ -1,9 +1,9 @@
 /** Finds the files that an import reads. */
 import type { Dirent } from 'node:fs';
-import { readdir, realpath, stat } from 'node:fs/promises';
+import { open, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, describeError } from '@trinity-rft/core';
-import { targetOf } from './write-rows.js';
+import { realPathOf } from './write-rows.js';
 
 export interface DataFile {
   readonly path: string;
@@ -31,7 +31,8 @@ interface Found {
  * folders and `node_modules` are skipped.
  * @param written files that the import itself writes, by the names of their options
  * @throws ConfigError if there are no files, a file or folder that is no link cannot be read, or a
- * file is to be written twice or is the one to import
+ * file is to be written twice or is one to import. An output in the folder is left out; only a
+ * report must be one already.
  */
 export async function findFiles(
   place: string,
@@ -62,7 +63,8 @@ export async function findFiles(
   if (files.length === 0)
     throw wrong(
       [
-        `${place} has no file that ends in .jsonl, .ndjson, .json, .csv or .yaml, or .gz after it.`,
+        `${place} has no ${outputs.length > 0 ? 'other ' : ''}file that ends in .jsonl, .ndjson, .json, .csv or .yaml, or .gz after it.`,
+        ...outputs.slice(0, 1).map((file) => `This import writes ${file}.`),
         ...brokenLinks
           .slice(0, 1)
           .map((link) => `${link.path} cannot be followed: ${describeError(link.cause)}.`),
@@ -73,15 +75,29 @@ export async function findFiles(
 
 const otherOutput = 'Name another file to write.';
 
-/** Returns the absolute path without links, or with those of folders if there is no file. */
-const realPathOf = (file: string): Promise<string> =>
-  realpath(file).catch(() => targetOf(path.resolve(file)));
-
 /** Returns the size of a file, or the entries of a folder. */
 async function look(place: string) {
   const found = await stat(place);
   const entries = found.isDirectory() ? await readdir(place, { withFileTypes: true }) : undefined;
   return { isFile: found.isFile(), bytes: found.size, entries };
+}
+
+const reportStart = '{\n  "version": 1,';
+
+/**
+ * Returns true if the file is empty or begins like a report.
+ * @throws ConfigError if it cannot be read
+ */
+async function isReport(file: string): Promise<boolean> {
+  const handle = await open(file).catch((cause: unknown) => {
+    throw unreadable(file, cause, 'Name another file for the report.');
+  });
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(reportStart.length));
+    return reportStart.startsWith(buffer.toString('utf8', 0, bytesRead));
+  } finally {
+    await handle.close();
+  }
 }
 
 interface Folder {
@@ -117,15 +133,18 @@ async function addFiles(folder: Folder, search: Search): Promise<void> {
     const isLink = entry.isSymbolicLink();
     const real = isLink ? await realPathOf(file) : path.join(folder.real, name);
     if (unread.has(real)) continue;
-    if (own.has(real)) {
-      outputs.push(file);
-      continue;
-    }
     const found = await look(file).catch((cause: unknown) => {
       if (!isLink) throw unreadable(file, cause, 'Make it readable, restore it, or remove it.');
       brokenLinks.push({ path: file, cause });
     });
     if (found === undefined || !(found.entries || (found.isFile && isData))) continue;
+    const option = own.get(real);
+    if (option !== undefined) {
+      if (option === '--report' && found.isFile && !(await isReport(file)))
+        throw wrong(`${option} ${file} is one of the files to import. ${otherOutput}`);
+      outputs.push(file);
+      continue;
+    }
     unread.add(real);
     if (found.entries) await addFiles({ path: file, real, entries: found.entries }, search);
     else files.push({ path: file, bytes: found.bytes });

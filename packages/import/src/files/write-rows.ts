@@ -1,11 +1,11 @@
-/** Writes a file row by row. A regular file appears under its name only when it is complete. */
-import { mkdir, open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
+/** Writes a file row by row. The file appears under its name only when it is complete. */
+import { lstat, mkdir, open, realpath, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, describeError } from '@trinity-rft/core';
 
 export interface RowWriter {
   write(line: string): Promise<void>;
-  /** Moves the complete file into place, unless it is a pipe or a device. */
+  /** Moves the complete file into place. */
   finish(): Promise<void>;
   /** Deletes an unfinished file. */
   close(): Promise<void>;
@@ -16,20 +16,24 @@ const batchLength = 2 ** 20;
 
 /**
  * Opens a temporary file beside `file`, which `finish` renames to `file`, or to the file to which it
- * links. Opens a pipe or a device itself.
+ * links.
  * @param option the option that names the file, for messages
- * @throws ConfigError if the file cannot be written
+ * @throws ConfigError if the file cannot be written, or exists and is a pipe, a device, or a link
+ * that leads nowhere
  */
 export async function createRowWriter(option: string, file: string): Promise<RowWriter> {
   const attempt = attemptFor(option, file);
-  const { target, draft, handle } = await attempt(async () => {
-    const found = await stat(file).catch(ifMissing);
-    if (found && !found.isFile())
-      return { target: file, draft: file, handle: await open(file, 'w') };
-    const target = await targetOf(path.resolve(file));
-    const draft = `${target}.partial-${process.pid}`;
+  const target = await realPathOf(file);
+  const found = await lstat(target).catch(() => undefined);
+  if (found && !found.isFile())
+    throw new ConfigError(
+      `${option} is "${file}", which is no regular file. Name another file to write.`,
+      { code: 'ARGUMENT_INVALID' },
+    );
+  const draft = `${target}.partial-${process.pid}`;
+  const handle = await attempt(async () => {
     await mkdir(path.dirname(target), { recursive: true });
-    return { target, draft, handle: await open(draft, 'w') };
+    return open(draft, 'w');
   });
   let batch: string[] = [];
   let length = 0;
@@ -52,24 +56,27 @@ export async function createRowWriter(option: string, file: string): Promise<Row
     async finish() {
       await flush();
       await end();
-      if (draft !== target) await attempt(() => rename(draft, target));
+      await attempt(() => rename(draft, target));
     },
     async close() {
       await end();
-      if (draft !== target) await rm(draft, { force: true });
+      await rm(draft, { force: true });
     },
   };
 }
 
-/** Follows the links at the end of a path, also to a file that does not exist. */
-export async function targetOf(file: string): Promise<string> {
-  const link = await readlink(file).catch(() => undefined);
-  if (link === undefined) return file;
-  return targetOf(path.resolve(await realpath(path.dirname(file)), link));
-}
-
-function ifMissing(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error;
+/**
+ * Returns the absolute path without links. Those of a file that does not exist are followed as far as
+ * its folders do.
+ */
+export async function realPathOf(file: string): Promise<string> {
+  const full = path.resolve(file);
+  try {
+    return await realpath(full);
+  } catch {
+    const folder = path.dirname(full);
+    return folder === full ? full : path.join(await realPathOf(folder), path.basename(full));
+  }
 }
 
 const attemptFor =
