@@ -67,7 +67,8 @@ interface Context {
  */
 function contextOf(span: Json): Context | undefined {
   const { context: python } = span;
-  if (isJson(python)) return contextOf({ traceId: python['trace_id'], id: python['span_id'] });
+  if (isJson(python) && 'trace_id' in python)
+    return contextOf({ traceId: python['trace_id'], id: python['span_id'] });
   const context = [span['spanContext'], span['_spanContext'], span].find(isJson) ?? span;
   const { traceId } = context;
   const spanId = context['spanId'] ?? context['id'];
