@@ -17,6 +17,7 @@ import {
 } from './rows/row-writing.js';
 import { chooseSource, describeSources } from './sources/choose.js';
 import { createGroups, type Group, type Groups } from './sources/groups.js';
+import { withMarks } from './sources/source.js';
 import { sourceNamed, type SourceName } from './sources/table.js';
 
 export interface ImportOptions extends RowOptions {
@@ -167,7 +168,7 @@ async function readFile(
     const items = orFault(() => sourceNamed(name).read(record));
     for (const item of asList(items))
       if ('group' in item) await addPart(state, name, item, place);
-      else await addFinished(state, name, item, place);
+      else await addFinished(state, name, 'reason' in item ? item : withMarks(item, record), place);
   }
 }
 

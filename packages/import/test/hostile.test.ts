@@ -45,9 +45,7 @@ describe('a record that is wrong', () => {
     ['the tools are not a list', { ...good, tools: {} }],
     ['a tool has no name', { ...good, tools: [{}] }],
     ['the answer is empty', { prompt: 'Hi', chosen: '', rejected: 'x' }],
-    ['the row is a rejected answer', { ...good, label: false }],
-    ['the row has images', { ...good, images: ['a.png'] }],
-    ['the row has videos', { prompt: 'Hi', chosen: 'a', rejected: 'b', videos: ['a.mp4'] }],
+    ['system is neither a text nor parts', { ...good, system: { text: 'Be brief.' } }],
   ])('is skipped: %s', async (reason, record) => {
     const { report, rows } = await importLines([good, record, good], { as: 'sft' });
     expect(rows).toEqual([good]);

@@ -377,13 +377,79 @@ describe('importRows', () => {
   });
 
   it.each([
-    [{ prompt: 'Hi', completion: 'Hello', label: true }, 'label'],
-    [{ conversations: hello, kto_tag: true }, 'kto_tag'],
-    [{ instruction: 'Hi', output: 'Hello', kto_tag: 'True' }, 'kto_tag'],
-  ])('skips the rejected answers among %j', async (record, key) => {
-    const { rows, report } = await importLines([record, { ...record, [key]: false }]);
+    ['label', false, { prompt: 'Hi', completion: 'Hello', label: true }],
+    ['label', false, { messages: hello, label: true }],
+    ['kto_tag', false, { messages: hello, kto_tag: true }],
+    ['kto_tag', false, { conversations: hello, kto_tag: true }],
+    ['kto_tag', 'False', { instruction: 'Hi', output: 'Hello', kto_tag: 'True' }],
+  ])('skips rejected answers, those with the %s %j, among %j', async (key, mark, record) => {
+    const bad = { ...record, [key]: mark };
+    const { rows, report } = await importLines([record, bad]);
     expect(rows).toEqual([{ messages: hello }]);
-    expect(reasonsOf(report)).toEqual(['the row is a rejected answer: 2']);
+    expect(reasonsOf(report)).toEqual([
+      expect.stringMatching(/^label or kto_tag is false, .* as dpo: 2$/),
+    ]);
+    const [task] = (await importLines([bad], { as: 'tasks' })).rows;
+    expect(task).toMatchObject({ question: 'Hi' });
+    expect(task).not.toHaveProperty('answer');
+  });
+
+  it('makes pairs of good and rejected answers', async () => {
+    const answers = [
+      { prompt: 'Hi', completion: 'Hello', label: true },
+      { prompt: 'Hi', completion: 'No', label: true },
+      { prompt: 'Hi', completion: 'Go', label: false },
+    ];
+    const { rows } = await importLines(answers, { as: 'dpo' });
+    expect(rows).toMatchObject([{ chosen: [assistant('Hello')], rejected: [assistant('Go')] }]);
+  });
+
+  it.each([
+    { instruction: 'Toxic?', input: 'x', output: 'Not at all', label: false },
+    { prompt: 'Claim: x', completion: 'It is refuted.', label: 'False' },
+    { prompt: 'Toxic?', completion: 'false', label: false },
+    { prompt: 'Toxic?', completion: 'No.', label: false },
+    { conversations: hello, label: 'False' },
+    { prompt: 'Hi', chosen: 'a', rejected: 'b', label: false },
+  ])('keeps rows whose label is a class: %j', async (record) => {
+    const { report } = await importLines([record]);
+    expect(report).toMatchObject({ written: 1, skipped: [] });
+  });
+
+  it.each([
+    ['images', ['a.png'], { messages: hello }],
+    ['video', 'a.mp4', { prompt: 'Hi', chosen: 'a', rejected: 'b' }],
+    ['image', { bytes: 'x' }, { question: 'Hi', answer: 'Hello' }],
+    ['audios', '["a.wav"]', { instruction: 'Hi', output: 'Hello' }],
+    [
+      'images',
+      'a.png',
+      { input: { messages: [user('Hi')] }, preferred_output: 'a', non_preferred_output: 'b' },
+    ],
+  ])('keeps rows with %s %j for tasks only: %j', async (column, media, record) => {
+    const as = 'question' in record ? ({ as: 'sft' } as const) : {};
+    const none = { ...record, [column]: [] };
+    const { report } = await importLines([none, { ...record, [column]: media }], as);
+    expect(report).toMatchObject({ written: 1 });
+    expect(reasonsOf(report)).toEqual([
+      `the row has ${column}; remove the column if the answer does not need it: 2`,
+    ]);
+    const tasks = await importLines([{ ...record, [column]: media }], { as: 'tasks' });
+    expect(tasks.report).toMatchObject({ written: 1, skipped: [] });
+  });
+
+  it('uses instructions beside the messages once, and none that are blank', async () => {
+    const as = 'tasks';
+    const [task] = (await importLines([{ messages: hello, system: ['Be', 'brief.'] }], { as }))
+      .rows;
+    expect(task).toMatchObject({ messages: [{ role: 'system' }, {}], question: 'Hi' });
+    expect(typeof task?.['system']).toBe('string');
+    const kept = { messages: [system('Be brief.'), ...hello], system: 'Be long.' };
+    expect((await importLines([kept], { as })).rows).toMatchObject([{ system: 'Be long.' }]);
+    for (const blank of [[], ' ', null])
+      expect((await importLines([{ messages: hello, system: blank }])).rows).toEqual([
+        { messages: hello },
+      ]);
   });
 
   it.each([

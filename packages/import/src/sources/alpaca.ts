@@ -2,14 +2,13 @@
 import type { ChatMessage } from '@trinity-rft/core';
 import { fault } from '../record/fault.js';
 import type { Json } from '../record/item.js';
-import { assertLearnable, has, withSystem, type Source } from './source.js';
+import { has, withSystem, type Source } from './source.js';
 
 export const alpaca: Source = {
   looksFor: 'instruction and output',
   detect: (record) => has(record, 'instruction', 'output'),
   read: (record) => {
     const [instruction, input] = [textAt(record, 'instruction'), textAt(record, 'input', '')];
-    assertLearnable(record);
     const messages: readonly ChatMessage[] = [
       ...historyOf(record['history']),
       { role: 'user', content: input === '' ? instruction : `${instruction}\n\n${input}` },

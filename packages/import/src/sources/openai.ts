@@ -8,15 +8,7 @@ import { readMessages } from '../messages/read-messages.js';
 import { readTools } from '../messages/tool-calls.js';
 import { fault } from '../record/fault.js';
 import { isJson, type Item, type Json, type Preference } from '../record/item.js';
-import {
-  assertLearnable,
-  has,
-  messagesIn,
-  readAnswer,
-  readPrompt,
-  withSystem,
-  type Source,
-} from './source.js';
+import { has, messagesIn, readAnswer, readPrompt, withSystem, type Source } from './source.js';
 
 export const openai: Source = {
   looksFor: 'messages; input and preferred_output; or chosen and rejected',
@@ -34,9 +26,10 @@ const known: readonly string[] = ['messages', 'tools', 'functions', 'parallel_to
 export function readRow(record: Json): readonly Item[] {
   if (has(record, 'preferred_output')) return [readPair(record)];
   if (has(record, 'chosen', 'rejected')) return [readChosen(record)];
-  const fields = Object.fromEntries(Object.entries(record).filter(([key]) => !known.includes(key)));
-  const messages = withSystem(record['system'], readMessages(record['messages']));
-  if (messages.at(-1)?.role === 'assistant') assertLearnable(record);
+  const given = readMessages(record['messages']);
+  const messages = withSystem(record['system'], given);
+  const read = messages === given ? known : [...known, 'system'];
+  const fields = Object.fromEntries(Object.entries(record).filter(([key]) => !read.includes(key)));
   return [{ messages, ...toolsOf(record), fields }];
 }
 
@@ -61,7 +54,6 @@ function readPair(record: Json): Preference {
  * may then be missing.
  */
 function readChosen(record: Json): Preference {
-  assertLearnable(record);
   const chosen = readAnswer(record['chosen']);
   const rejected = readAnswer(record['rejected']);
   const shared = sharedStart(chosen, rejected);

@@ -4,13 +4,12 @@
  */
 import { readMessages } from '../messages/read-messages.js';
 import { toolsOf } from './openai.js';
-import { assertLearnable, has, readAnswer, withSystem, type Source } from './source.js';
+import { has, readAnswer, withSystem, type Source } from './source.js';
 
 export const sharegpt: Source = {
   looksFor: 'conversations',
   detect: (record) => has(record, 'conversations'),
   read: (record) => {
-    assertLearnable(record);
     const messages = withSystem(record['system'], readMessages(record['conversations']));
     const shared = toolsOf(record);
     if (!has(record, 'chosen', 'rejected')) return [{ messages, ...shared }];

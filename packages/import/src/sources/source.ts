@@ -10,6 +10,7 @@ import {
   type Finished,
   type Item,
   type Json,
+  type Preference,
 } from '../record/item.js';
 
 /** A conversation, or the reason why there is none, and the part of the group that it comes from. */
@@ -46,31 +47,48 @@ export const has = (record: Json, ...keys: readonly string[]): boolean =>
 const user = (content: string): ChatMessage => ({ role: 'user', content });
 
 /**
- * Puts the instructions that a record stores beside its messages before the messages, unless these
- * start with instructions. Ignores values other than strings and lists of parts.
+ * Puts the instructions that a record stores beside its messages, a string or a list of parts, before
+ * the messages, unless these start with instructions.
  */
 export function withSystem(
   system: unknown,
   messages: readonly ChatMessage[],
 ): readonly ChatMessage[] {
-  const isGiven = (typeof system === 'string' && system !== '') || Array.isArray(system);
-  if (!isGiven || ['system', 'developer'].includes(messages[0]?.role ?? '')) return messages;
+  if (!isFilled(system) || ['system', 'developer'].includes(messages[0]?.role ?? ''))
+    return messages;
+  if (typeof system !== 'string' && !Array.isArray(system))
+    throw fault('system is neither a text nor parts', system);
   return [...readMessage({ role: 'system', content: system }), ...messages];
 }
 
+/** Returns false for a missing value, a blank string and an empty list. */
+function isFilled(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(isPresent);
+  return isPresent(value) && (typeof value !== 'string' || value.trim() !== '');
+}
+
+const mediaColumn = /^(?:image|video|audio)s?$/;
+
+/** Matches answers that are classes. Beside one, `label` is a class too. */
+const verdict = /^\W*(?:true|false|yes|no)\W*$/i;
+
 /**
- * Checks the columns beside a conversation that ends with an answer.
- * @throws TaskError from `fault` if the answer is a rejected one (`label` of TRL, `kto_tag` of
- * LLaMA-Factory), or is about images, videos or sounds
+ * Adds what the columns beside a conversation or pair say: which one holds images, videos or sounds;
+ * and whether the answer is a good one, by LLaMA-Factory's `kto_tag` or by TRL's `label`, which is
+ * true or false beside messages or a completion.
  */
-export function assertLearnable(record: Json): void {
-  for (const key of ['label', 'kto_tag'])
-    if (/^false$/i.test(String(record[key])))
-      throw fault('the row is a rejected answer', { [key]: false });
-  for (const key of ['images', 'videos', 'audios']) {
-    const media = unwrapped(record[key]);
-    if (Array.isArray(media) && media.length > 0) throw fault(`the row has ${key}`);
-  }
+export function withMarks<T extends Conversation | Preference>(item: T, record: Json): T {
+  const media = Object.keys(record).find(
+    (key) => mediaColumn.test(key) && isFilled(unwrapped(record[key])),
+  );
+  const marked = { ...item, ...(media !== undefined && { media }) };
+  const last = 'messages' in item ? item.messages.at(-1) : undefined;
+  if (last?.role !== 'assistant') return marked;
+  const { label, kto_tag: tag } = record;
+  const isMark =
+    typeof label === 'boolean' && (has(record, 'completion') || has(record, 'messages'));
+  const score = scoreOf(tag ?? (isMark && !verdict.test(String(last.content)) ? label : undefined));
+  return score === undefined ? marked : { ...marked, score, isRejected: score === 0 };
 }
 
 /** Keys that may wrap a prompt in an object with no other keys. */

@@ -2,7 +2,7 @@
 import { fault } from '../record/fault.js';
 import { isPresent } from '../record/item.js';
 import { readRow, toolsOf } from './openai.js';
-import { assertLearnable, has, readAnswer, readPrompt, withSystem, type Source } from './source.js';
+import { has, readAnswer, readPrompt, withSystem, type Source } from './source.js';
 
 export const together: Source = {
   looksFor: 'prompt and completion',
@@ -10,7 +10,6 @@ export const together: Source = {
   read: (record) => {
     const { prompt, completion, system } = record;
     if (isPresent(prompt) && isPresent(completion)) {
-      assertLearnable(record);
       const messages = [...withSystem(system, readPrompt(prompt)), ...readAnswer(completion)];
       return [{ messages, ...toolsOf(record) }];
     }
