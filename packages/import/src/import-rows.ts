@@ -97,22 +97,10 @@ export async function importRows(options: ImportOptions): Promise<ImportReport> 
   }
 }
 
-const optionNames: readonly (keyof ImportOptions)[] = [
-  'from',
-  'source',
-  'as',
-  'output',
-  'report',
-  'validation',
-  'redact',
-  'tokenizer',
-  'signal',
-  'onProgress',
-];
-
 /** @throws ConfigError for an unknown option, or a share that is out of range */
 function assertOptions(options: ImportOptions): void {
-  assertKnownArgs('importRows()', options, optionNames);
+  const names = 'from source as output report validation redact tokenizer signal onProgress';
+  assertKnownArgs('importRows()', options, names.split(' '));
   const { validation = 0 } = options;
   if (!(validation >= 0 && validation < 1))
     throw new ConfigError(

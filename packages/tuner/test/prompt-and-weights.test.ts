@@ -48,7 +48,7 @@ it('refuses a text that the agent does not have', async () => {
     prompt: { syste: 'xx' },
   });
   await expect(compared).rejects.toThrow(
-    'There is no argument "syste" of the prompt, whose texts are those of base.components. Did you mean "system"?',
+    'There is no text in base.components named "syste". Did you mean "system"?',
   );
 });
 

@@ -152,8 +152,8 @@ interface Follower {
 }
 
 /**
- * Adds an event for each new train step, evaluation of a step, and checkpoint. Skips those for which an earlier server process has added an event. Serves the
- * checkpoints that the training run keeps.
+ * Adds an event for each new train step, evaluation of a step, and checkpoint. Skips those for which
+ * an earlier server process has added an event. Serves the checkpoints that the training run keeps.
  */
 function followSteps(id: string, folder: string, { jobs, serve }: JobOptions): Follower {
   const file = path.join(folder, 'monitor', 'metrics.jsonl');

@@ -4,7 +4,7 @@
  * than training, and often sufficient.
  */
 import { mean, type RawTask } from '@trinity-rft/core';
-import { assertKnownArgs } from '@trinity-rft/core/support';
+import { pickRow } from '@trinity-rft/core/support';
 import {
   meanInterval,
   pairedDifference,
@@ -18,6 +18,7 @@ import type { DatasetFields } from '../config/dataset-config.js';
 import type { TunerModelConfig, TunerModelFields } from '../config/model-config.js';
 import {
   checkJudgeFunction,
+  checkOptions,
   checkWorkflowFunction,
   type JudgeType,
   type ModelAdapter,
@@ -120,24 +121,6 @@ export interface VariantDifference {
   readonly difference: PairedDifference;
 }
 
-const optionNames: readonly (keyof PromptAndWeightsOptions)[] = [
-  'workflowFunc',
-  'judgeFunc',
-  'adapter',
-  'evalDataset',
-  'base',
-  'prompt',
-  'weights',
-  'both',
-  'prices',
-  'tuning',
-  'maxThreads',
-  'logger',
-  'cwd',
-  'clock',
-  'signal',
-];
-
 const pairs = [
   ['base', 'prompt only'],
   ['base', 'weights only'],
@@ -157,15 +140,16 @@ export async function comparePromptAndWeights<
   Response = unknown,
   Model = AgentModel,
 >(options: PromptAndWeightsOptions<Row, Response, Model>): Promise<PromptAndWeightsReport> {
-  assertKnownArgs('comparePromptAndWeights()', options, optionNames);
+  checkOptions(
+    'comparePromptAndWeights()',
+    options,
+    'adapter evalDataset base prompt weights both prices tuning maxThreads logger',
+  );
   checkWorkflowFunction(options.workflowFunc);
   checkJudgeFunction(options.judgeFunc);
   const { base, weights, both = weights } = options;
-  assertKnownArgs(
-    'the prompt, whose texts are those of base.components',
-    options.prompt,
-    Object.keys(base.components),
-  );
+  for (const name of Object.keys(options.prompt))
+    pickRow('text in base.components named', base.components, name);
   const prompt = { ...base.components, ...options.prompt };
   const variants = [
     { name: 'base', components: base.components, fields: base.model },

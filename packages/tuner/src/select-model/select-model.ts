@@ -9,7 +9,6 @@ import {
   mean,
   meanMetrics,
 } from '@trinity-rft/core';
-import { assertKnownArgs } from '@trinity-rft/core/support';
 import type { AgentModel } from '@trinity-rft/workflow';
 import { checkModels } from '../candidates/candidate.js';
 import { runRows, type JudgedRow, type MeasuredResponse } from '../candidates/run-rows.js';
@@ -17,6 +16,7 @@ import type { DatasetFields } from '../config/dataset-config.js';
 import type { TunerModelConfig, TunerModelFields } from '../config/model-config.js';
 import {
   checkJudgeFunction,
+  checkOptions,
   checkWorkflowFunction,
   type JudgeType,
   type ModelAdapter,
@@ -66,19 +66,6 @@ export interface SelectedModel {
   readonly candidates: readonly CandidateResult[];
 }
 
-const optionNames: readonly (keyof SelectModelOptions)[] = [
-  'workflowFunc',
-  'judgeFunc',
-  'trainDataset',
-  'candidateModels',
-  'maxThreads',
-  'adapter',
-  'logger',
-  'cwd',
-  'clock',
-  'signal',
-];
-
 /**
  * Returns the model with the highest mean reward; if several are equal, the first of them.
  * Candidates run one after the other. They are not trained, and nothing is recorded.
@@ -94,7 +81,7 @@ export function selectModel<Row, Response, Model>(
 export async function selectModel<Row, Response, Model>(
   options: SelectModelOptions<Row, Response, Model>,
 ): Promise<SelectedModel> {
-  assertKnownArgs('selectModel()', options, optionNames);
+  checkOptions('selectModel()', options, 'trainDataset candidateModels maxThreads adapter logger');
   checkWorkflowFunction(options.workflowFunc);
   checkJudgeFunction(options.judgeFunc);
   const { candidateModels, trainDataset } = options;

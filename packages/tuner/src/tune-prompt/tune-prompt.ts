@@ -11,7 +11,6 @@ import {
   silentLogger,
   systemClock,
 } from '@trinity-rft/core';
-import { assertKnownArgs } from '@trinity-rft/core/support';
 import { pairedDifference } from '@trinity-rft/explorer';
 import { z } from 'zod';
 import { DatasetConfig, type DatasetFields } from '../config/dataset-config.js';
@@ -21,6 +20,7 @@ import { readDataset } from '../config/read-dataset.js';
 import { remoteModel } from '../config/remote-model.js';
 import {
   checkJudgeFunction,
+  checkOptions,
   checkWorkflowFunction,
   type JudgeType,
 } from '../functions/functions.js';
@@ -116,20 +116,6 @@ export interface TunedPrompt {
   readonly metrics: Metrics;
 }
 
-const optionNames: readonly (keyof TunePromptOptions)[] = [
-  'workflowFunc',
-  'judgeFunc',
-  'initSystemPrompt',
-  'components',
-  'trainDataset',
-  'evalDataset',
-  'config',
-  'logger',
-  'cwd',
-  'clock',
-  'signal',
-];
-
 /** Number of agent runs per selection row, for each optimization level. */
 const levels = { light: 8, medium: 20, heavy: 50 } as const;
 /**
@@ -164,7 +150,11 @@ const schema = z.strictObject({
 export async function tunePrompt<Row = RawTask, Response = unknown>(
   options: TunePromptOptions<Row, Response>,
 ): Promise<TunedPrompt> {
-  assertKnownArgs('tunePrompt()', options, optionNames);
+  checkOptions(
+    'tunePrompt()',
+    options,
+    'initSystemPrompt components trainDataset evalDataset config logger',
+  );
   checkWorkflowFunction(options.workflowFunc);
   checkJudgeFunction(options.judgeFunc);
   const config = checkFields('PromptTuneConfig', schema, options.config);

@@ -1,12 +1,12 @@
 /** Trains the model that a workflow function uses. */
 import type { RawTask } from '@trinity-rft/core';
-import { assertKnownArgs } from '@trinity-rft/core/support';
 import { run, standardTerminal, type RunSummary, type Terminal } from '@trinity-rft/launcher';
 import type { AgentModel } from '@trinity-rft/workflow';
 import { adapterWorkflow, type Functions } from '../functions/adapter-workflow.js';
 import { dryRun } from './dry-run.js';
 import {
   checkJudgeFunction,
+  checkOptions,
   checkWorkflowFunction,
   type JudgeType,
   type ModelAdapter,
@@ -48,28 +48,6 @@ export type AdaptedTuneOptions<Row, Response, Model> = TuneOptions<Row, Response
   readonly adapter: ModelAdapter<Model>;
 };
 
-const tuneNames: readonly (keyof TuneOptions)[] = [
-  'workflowFunc',
-  'judgeFunc',
-  'adapter',
-  'signal',
-  'terminal',
-  'dryRun',
-  'configPath',
-  'algorithms',
-  'env',
-  'cwd',
-  'clock',
-  'trainDataset',
-  'evalDataset',
-  'model',
-  'auxiliaryModels',
-  'algorithm',
-  'projectName',
-  'experimentName',
-  'monitorType',
-];
-
 /**
  * Trains the model. Checkpoints and metrics are written to `checkpoints/<project>/<experiment>/`.
  * An existing experiment of the same name is resumed.
@@ -85,7 +63,11 @@ export function tune<Row, Response, Model>(
 export async function tune<Row, Response, Model>(
   options: TuneOptions<Row, Response, Model>,
 ): Promise<RunSummary> {
-  assertKnownArgs('tune()', options, tuneNames);
+  checkOptions(
+    'tune()',
+    options,
+    'adapter terminal dryRun configPath algorithms env trainDataset evalDataset model auxiliaryModels algorithm projectName experimentName monitorType',
+  );
   checkWorkflowFunction(options.workflowFunc);
   if (options.judgeFunc !== undefined) checkJudgeFunction(options.judgeFunc);
   return train('tune()', options, options);
