@@ -28,7 +28,7 @@ export interface Preference {
   readonly chosen: readonly ChatMessage[];
   readonly rejected: readonly ChatMessage[];
   readonly tools?: readonly ToolDefinition[];
-  /** As for a conversation. */
+  /** Column of images, videos or sounds, which rows cannot hold. @default none */
   readonly media?: string;
 }
 

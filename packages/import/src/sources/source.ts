@@ -87,7 +87,9 @@ export function withMarks<T extends Conversation | Preference>(item: T, record: 
   const { label, kto_tag: tag } = record;
   const isMark =
     typeof label === 'boolean' && (has(record, 'completion') || has(record, 'messages'));
-  const score = scoreOf(tag ?? (isMark && !verdict.test(String(last.content)) ? label : undefined));
+  const score = scoreOf(
+    tag ?? (isMark && !verdict.test(JSON.stringify(last.content)) ? label : undefined),
+  );
   return score === undefined ? marked : { ...marked, score, isRejected: score === 0 };
 }
 
