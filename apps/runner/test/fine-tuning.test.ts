@@ -287,7 +287,7 @@ describe('trinity serve --openai-fine-tuning', () => {
     [[], 'No model can be trained. Name one with --model'],
     [['--model', 'a=practice', '--no-train'], '--openai-fine-tuning takes no configuration'],
     [['--model', 'a=practice', '--plugin', 'x'], '--plugin or --plugin-dir'],
-    [['--model', 'a=practice', '--webhook', 'http://x'], 'TRINITY_WEBHOOK_SECRET'],
+    [['--model', 'a=practice', '--webhook', 'http://x'], 'Expected whsec_ and at least 24 bytes'],
     [['--models', 'none.yaml'], 'none.yaml cannot be read'],
   ])('refuses %o', async (args, message) => {
     const { exitCode, stderr } = await trinity(

@@ -171,10 +171,10 @@ export function readArgs<S extends ArgSpec>(
   const values: Record<string, unknown> = Object.fromEntries(
     Object.entries(spec).map(([name, { fallback }]) => [name, fallback]),
   );
+  assertKnownArgs(owner, given, Object.keys(spec));
   for (const [name, value] of Object.entries(given) as [string, unknown][]) {
-    const arg = Object.hasOwn(spec, name) ? spec[name] : undefined;
-    if (!arg) throw unknownArg(owner, name, Object.keys(spec));
     if (value === undefined || value === null) continue;
+    const arg = spec[name]!;
     if (!arg.accepts(value)) {
       throw new ConfigError(
         `The argument "${name}" of ${owner} is ${JSON.stringify(value)}; expected ${arg.expected}.`,
@@ -189,9 +189,16 @@ export function readArgs<S extends ArgSpec>(
   return values as ArgValues<S>;
 }
 
-function unknownArg(owner: string, name: string, known: readonly string[]): ConfigError {
+/**
+ * Checks the names of arguments or options.
+ * @param owner what takes them, for messages
+ * @throws ConfigError for an unknown name; the message lists the known names
+ */
+export function assertKnownArgs(owner: string, given: object, known: readonly string[]): void {
+  const name = Object.keys(given).find((each) => !known.includes(each));
+  if (name === undefined) return;
   const list = known.length > 0 ? `It takes ${known.join(', ')}.` : 'It takes none.';
-  return new ConfigError(
+  throw new ConfigError(
     `There is no argument "${name}" of ${owner}.${didYouMean(name, known)} ${list}`,
     {
       code: 'ARGUMENT_UNKNOWN',

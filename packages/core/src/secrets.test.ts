@@ -61,6 +61,8 @@ describe('redactText', () => {
     ['/r/a/rk_eyJhIjoxfQ.abcdefghij0123456789/v1', '/r/a/[redacted]/v1'],
     ['adminKey: ak_abcdefgh12345', 'adminKey: [redacted]'],
     ['authorization: Bearer abc', 'authorization: Bearer [redacted]'],
+    ['Bearer $2a$10$abcdefgh', 'Bearer [redacted]'],
+    ['password := "hunter"', 'password := "[redacted]"'],
     ['Authorization: Basic dTpwdw==', 'Authorization: Basic [redacted]'],
     ['GET /v1?api_key=4f0c2a91&n=1', 'GET /v1?api_key=[redacted]&n=1'],
     ['--api-key 4f0c2a91 --n 1', '--api-key [redacted] --n 1'],

@@ -57,6 +57,10 @@ export function isSecretName(name: string): boolean {
  */
 const keyLooks =
   /\b(?:(?:sk-|sk_|rk_|ak_|hf_|ghp_|gho_|ghs_|github_pat_|glpat-|gsk_|npm_|pypi-|xox[abps]-)[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{16,})?|(?:AKIA|ASIA)[A-Z0-9]{16}\b|AIza[A-Za-z0-9_-]{30,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*)|(?<=\b(?:Bearer|Basic) )[^\s"',]+/g;
+/** Matches templates and variables after `Bearer` and `Basic`, such as `${token}`. */
+const schemeTemplate = /^(?:\$?\{|[<[]|\$[A-Z_]+\W*$)/;
+/** Matches words of prose after `Bearer` and `Basic`, such as `Basic arithmetic`. */
+const proseWord = /^[A-Z]?[a-z]{1,12}\W*$/;
 
 /**
  * Matches a private key in PEM format, which may be cut off. Line breaks may be real or escaped.
@@ -65,11 +69,11 @@ const pem =
   /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:[^-]|-(?!----))*(?:-----END [A-Z0-9 ]{0,40}-----)?/g;
 
 /**
- * Matches the text before a value: `name=`, `"name": "`, `name%3D`, `--name `, and these forms with
- * escaped quotes. The lengths of names and gaps are bounded, so that matching takes linear time.
+ * Matches the text before a value: `name=`, `name == b"`, `"name": "`, `name%3D`, `--name `, and
+ * these forms with escaped quotes. The lengths of names and gaps are bounded, so that matching takes linear time.
  */
 const beforeValue =
-  /(?:(?<!\w)(?<!\w-)|(?<=%[\dA-Fa-f]{2}))([A-Za-z_][\w-]{0,63})((?:\\{0,4}["']|%22|&quot;)?\s{0,4}(?:[:=]|%3[AaDd])\s{0,4}|(?<=--[\w-]{1,64}) )((?:\\{0,4}["'])|%22|&quot;)?/g;
+  /(?:(?<!\w)(?<!\w-)|(?<=%[\dA-Fa-f]{2}))([A-Za-z_][\w-]{0,63})((?:\\{0,4}["']|%22|&quot;)?\s{0,4}(?:=>|:=|!?={1,3}|:|%3[AaDd])\s{0,4}|(?<=--[\w-]{1,64}) )((?:[BbFfRrUu]{0,2}\\{0,4}["'])|%22|&quot;)?/g;
 const quotedValue = /[^"'\\\n]*/y;
 const bareValue = /[^\s"'\\,;&<>(){}[\]|]*/y;
 
@@ -84,7 +88,7 @@ const proseNames = /^(?:keys?|tokens?|auth)$/i;
  */
 const plainValue = /^(?:[\d.+-]+(?:e[+-]?\d+)?%?|true|false|null|none|undefined|[$<[].*|)$/i;
 
-function redactAssignments(text: string): string {
+function redactAssignments(text: string, keepsCode: boolean): string {
   let result = '';
   let done = 0;
   for (const match of text.matchAll(beforeValue)) {
@@ -95,6 +99,9 @@ function redactAssignments(text: string): string {
     pattern.lastIndex = at;
     const value = pattern.exec(text)?.[0] ?? '';
     if (plainValue.test(value) || (quote === '' && isProse(name, link, value))) continue;
+    const next = text.slice(at + value.length, at + value.length + 2);
+    const isCode = template.test(value) || (quote === '' && isExpression(name, link, value, next));
+    if (keepsCode && isCode) continue;
     result += text.slice(done, at) + redacted;
     done = at + value.length;
   }
@@ -102,11 +109,32 @@ function redactAssignments(text: string): string {
 }
 
 /**
- * Returns true if the text after `name: ` is prose, as in `api_key: expected a text`; false if it
- * is a value, as in `api_key: 4f0c2a91`.
+ * Returns true if the text after `name: ` is prose, as in `api_key: expected a text`, or that after
+ * `name =>` the body of a function; false if it is a value, as in `api_key: 4f0c2a91`.
  */
 const isProse = (name: string, link: string, value: string): boolean =>
-  link.startsWith(': ') && (proseNames.test(name) || value.length < 6 || !/[\d_+/=]/.test(value));
+  link.includes('>') ||
+  (link.startsWith(': ') && (proseNames.test(name) || value.length < 6 || !/[\d_+/=]/.test(value)));
+
+/** Matches templates without a secret, such as `{password}`, `{0}` and `Bearer {self.token}`. */
+const template = /^(?:(?:Bearer|Basic) )?\$?\{(?:[A-Za-z_.]*|\d)\}$/;
+
+/**
+ * Returns true if program code, and not a secret, follows `name =`: a variable or member of the same
+ * name, such as `process.env.API_KEY`; a call or an index; an operand of `==`. Any other word may be
+ * a password.
+ * @param next the two characters after the value
+ */
+function isExpression(name: string, link: string, value: string, next: string): boolean {
+  if (!/^[A-Za-z_$][A-Za-z_$.]*\W*$/.test(value)) return false;
+  if (/[!=]=/.test(link) || /^(?:await|lambda|new)$/.test(value)) return true;
+  const isLong = /[._]|[a-z][A-Z]/.test(value);
+  if (isLong ? /^(?:\(|\[["'\d])/.test(next) : /^[([]["')]/.test(next)) return true;
+  const isSame = lettersOf(value).endsWith(lettersOf(name)) || /^authorization$/i.test(name);
+  return isSame && isSecretName(value);
+}
+
+const lettersOf = (name: string): string => name.replaceAll(/[^A-Za-z]/g, '').toLowerCase();
 
 /**
  * Matches base64 that is long enough to encode a name and a value. Text longer than
@@ -122,13 +150,27 @@ function redactEncoded(encoded: string): string {
   return /^[\t\n\r\x20-\x7e]+$/.test(text) && redactShapes(text) !== text ? redacted : encoded;
 }
 
-const redactShapes = (text: string): string =>
+/**
+ * Returns true if a template follows `Bearer` or `Basic`, or a word of prose, unless the scheme is
+ * part of a text in quotes or of the value of a secret name.
+ * @param before the end of the text before the word, with `Bearer` or `Basic`
+ */
+function isHarmless(word: string, before: string): boolean {
+  if (schemeTemplate.test(word)) return true;
+  const [, name = '', link = ''] = /([\w-]*)(\W{0,8})\w+ $/.exec(before) ?? [];
+  return proseWord.test(word) && !/["'`=\\]/.test(link) && !isSecretName(name);
+}
+
+const redactShapes = (text: string, keepsCode = false): string =>
   redactAssignments(
     text
       .replaceAll(pem, redacted)
       .replaceAll(/(:\/\/[^\s/:@]*:)[^\s/@]+@/g, `$1${redacted}@`)
       .replaceAll(/(:\/\/)[^\s/:@]{20,}@/g, `$1${redacted}@`)
-      .replaceAll(keyLooks, redacted),
+      .replaceAll(keyLooks, (key: string, at: number, whole: string) =>
+        keepsCode && isHarmless(key, whole.slice(Math.max(0, at - 40), at)) ? key : redacted,
+      ),
+    keepsCode,
   );
 
 /**
@@ -209,10 +251,12 @@ export function knowSecretHeaders(headers: Readonly<Record<string, string>>): vo
  * Redacts all known secrets, private keys, the password in `scheme://user:password@host`, text that
  * looks like a key, and values after names such as `api_key`. Finds them in base64 too. Runs in
  * linear time.
+ * @param keepsCode true to keep values that look like expressions of program code or words, at the
+ * risk that one is a secret
  */
-export function redactText(text: string): string {
+export function redactText(text: string, keepsCode = false): string {
   const plain = known.reduce((rest, secret) => rest.replaceAll(secret, redacted), text);
-  return redactShapes(plain).replaceAll(encodedText, redactEncoded);
+  return redactShapes(plain, keepsCode).replaceAll(encodedText, redactEncoded);
 }
 
 /**

@@ -46,5 +46,5 @@ export { timestamp } from './timestamp.js';
 export { tryJson } from './try-json.js';
 export { untilAborted } from './until-aborted.js';
 export { beginWait, type WaitCause, waitingFor, type WaitLog } from './waits.js';
-export { pickRow, readArgs } from './args.js';
+export { assertKnownArgs, pickRow, readArgs } from './args.js';
 export { argProblems, type ArgsOwner, readArgsBy } from './args-schema.js';

@@ -1,7 +1,9 @@
 /** Imports a file or folder: reads its records, writes training rows, and returns a report. */
 import { ConfigError, describeError } from '@trinity-rft/core';
+import { assertKnownArgs } from '@trinity-rft/core/support';
 import { findFiles, type DataFile } from './files/find-files.js';
 import { readRecords } from './files/read-records.js';
+import { createRowWriter, type RowWriter } from './files/write-rows.js';
 import { asList, orFault } from './record/fault.js';
 import type { Finished, Fragment } from './record/item.js';
 import { skippedLines } from './report/render.js';
@@ -15,6 +17,7 @@ import {
 } from './rows/row-writing.js';
 import { chooseSource, describeSources } from './sources/choose.js';
 import { createGroups, type Group, type Groups } from './sources/groups.js';
+import { withMarks } from './sources/source.js';
 import { sourceNamed, type SourceName } from './sources/table.js';
 
 export interface ImportOptions extends RowOptions {
@@ -30,6 +33,8 @@ export interface ImportOptions extends RowOptions {
    * @default undefined: the report has no token counts
    */
   readonly tokenizer?: string;
+  /** File to write the report to, as JSON. @default no file */
+  readonly report?: string;
   readonly signal?: AbortSignal;
   /** Called with a line of progress about every 100 MB. @default no callback */
   readonly onProgress?: (line: string) => void;
@@ -51,16 +56,24 @@ interface Import {
  * @throws ConfigError with the reasons if nothing can be imported
  */
 export async function importRows(options: ImportOptions): Promise<ImportReport> {
-  const { from, output, tokenizer, redact = false } = options;
-  const { files, brokenLinks } = await findFiles(from, [output, validationFile(output)]);
+  const { from, output, report: reportFile, tokenizer, redact = false } = options;
+  assertOptions(options);
+  const { files, brokenLinks, outputs } = await findFiles(from, {
+    '-o': output,
+    'the validation file': validationFile(output),
+    ...(reportFile !== undefined && { '--report': reportFile }),
+  });
   const countTokens = tokenizer === undefined ? undefined : await tokenCounter(tokenizer);
   const tally = createTally(redact);
   for (const { path: file, cause } of brokenLinks)
     tally.skip({ reason: 'the link cannot be followed', detail: describeError(cause) }, { file });
+  for (const file of outputs) tally.skip({ reason: 'this import writes the file' }, { file });
   const rows = await openRowWriting(options, tally, countTokens);
   const groups = createGroups();
   const state: Import = { options, tally, rows, groups, sources: new Set(), read: 0 };
+  let reportWriter: RowWriter | undefined;
   try {
+    if (reportFile !== undefined) reportWriter = await createRowWriter('--report', reportFile);
     await readFiles(state, files);
     for (const group of state.groups.rest()) await assemble(state, group);
     const counts = await rows.finish();
@@ -73,10 +86,27 @@ export async function importRows(options: ImportOptions): Promise<ImportReport> 
         ? unknownError(from, reasons)
         : unreadableError(from, reasons);
     if (counts.written === 0) throw nothingError(from, sources, reasons);
-    return { version: 1, sources, files: files.length, read, ...counts, skipped, ...tally.facts() };
+    const facts = { ...counts, skipped, ...tally.facts() };
+    const report = { version: 1, sources, files: files.length, read, ...facts } as const;
+    await reportWriter?.write(JSON.stringify(report, null, 2));
+    await reportWriter?.finish();
+    return report;
   } finally {
+    await reportWriter?.close();
     await rows.close();
   }
+}
+
+/** @throws ConfigError for an unknown option, or a share that is out of range */
+function assertOptions(options: ImportOptions): void {
+  const names = 'from source as output report validation redact tokenizer signal onProgress';
+  assertKnownArgs('importRows()', options, names.split(' '));
+  const { validation = 0 } = options;
+  if (!(validation >= 0 && validation < 1))
+    throw new ConfigError(
+      `validation is ${validation}. Expected a share from 0 to below 1, such as 0.1.`,
+      { code: 'ARGUMENT_INVALID' },
+    );
 }
 
 async function readFiles(state: Import, files: readonly DataFile[]): Promise<void> {
@@ -126,7 +156,7 @@ async function readFile(
     const items = orFault(() => sourceNamed(name).read(record));
     for (const item of asList(items))
       if ('group' in item) await addPart(state, name, item, place);
-      else await addFinished(state, name, item, place);
+      else await addFinished(state, name, 'reason' in item ? item : withMarks(item, record), place);
   }
 }
 

@@ -45,6 +45,7 @@ describe('a record that is wrong', () => {
     ['the tools are not a list', { ...good, tools: {} }],
     ['a tool has no name', { ...good, tools: [{}] }],
     ['the answer is empty', { prompt: 'Hi', chosen: '', rejected: 'x' }],
+    ['system is neither a text nor parts', { ...good, system: { text: 'Be brief.' } }],
   ])('is skipped: %s', async (reason, record) => {
     const { report, rows } = await importLines([good, record, good], { as: 'sft' });
     expect(rows).toEqual([good]);

@@ -1,5 +1,15 @@
 /** Lists of JSON and rows of CSV, which are read item by item. */
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
@@ -90,8 +100,44 @@ describe('a folder', () => {
     expect(await importRows({ from: folder, output })).toMatchObject({ files: 1, written: 1 });
     link('gone', 'new.jsonl');
     const fresh = path.join(folder, 'new.jsonl');
+    writeFileSync(path.join(above, 'gone'), 'earlier rows');
     const again = await importRows({ from: folder, output: fresh });
-    expect(again).toMatchObject({ files: 2, written: 1 });
+    expect(again).toMatchObject({
+      files: 2,
+      written: 1,
+      skipped: [{ reason: 'this import writes the file', first: [{ file: fresh }] }],
+    });
+    expect(lstatSync(fresh).isSymbolicLink()).toBe(true);
+    expect(readFileSync(path.join(above, 'gone'), 'utf8')).toContain('a.jsonl');
+  });
+
+  it('is read although links in it go round in a circle', async () => {
+    const folder = temporaryFolder();
+    const at = (name: string) => path.join(folder, name);
+    symlinkSync('l2.jsonl', at('l1.jsonl'));
+    symlinkSync('l1.jsonl', at('l2.jsonl'));
+    writeFileSync(at('a.jsonl'), JSON.stringify(row('a')));
+    const { report } = await importFrom(folder);
+    expect(report).toMatchObject({ written: 1, skipped: [{ count: 2 }] });
+    await expect(importRows({ from: at('a.jsonl'), output: at('l1.jsonl') })).rejects.toThrow(
+      'l1.jsonl", which is no regular file',
+    );
+  });
+
+  it('may hold an earlier report, but its data are not overwritten with one', async () => {
+    const folder = temporaryFolder();
+    const [data, report] = [path.join(folder, 'a.json'), path.join(folder, 'report.json')];
+    writeFileSync(data, JSON.stringify([row('a')]));
+    const output = path.join(folder, 'rows.jsonl');
+    for (let i = 0; i < 2; i++)
+      expect(await importRows({ from: folder, output, report })).toMatchObject({ written: 1 });
+    await expect(importRows({ from: folder, output, report: data })).rejects.toThrow(
+      'a.json is one of the files to import. Name another file to write.',
+    );
+    rmSync(data);
+    await expect(importRows({ from: folder, output, report })).rejects.toThrow(
+      RegExp(`has no other file .* or .gz after it. This import writes ${report}.`),
+    );
   });
 
   it.skipIf(process.getuid?.() === 0 || process.platform === 'win32')(
@@ -107,6 +153,74 @@ describe('a folder', () => {
       expect((await importFrom(other)).report).toMatchObject({ files: 1, skipped: [{ count: 1 }] });
     },
   );
+});
+
+describe('the files that are written', () => {
+  const source = () => written('three.jsonl', JSON.stringify(row('a')));
+
+  it('are not the file to import, nor one file twice', async () => {
+    const from = source();
+    const [link, output] = [`${from}.link.jsonl`, path.join(path.dirname(from), 'rows.jsonl')];
+    symlinkSync(from, link);
+    const held = output.replace('.jsonl', '.validation.jsonl');
+    for (const [report, problem] of [
+      [from, '--report .*three.jsonl is the file to import'],
+      [link, '--report .*three.jsonl is the file to import'],
+      [output, '--report .*rows.jsonl is also the file of -o'],
+      [held, '--report .*rows.validation.jsonl is also the file of the validation file'],
+    ] as const) {
+      await expect(importRows({ from, output, report })).rejects.toThrow(RegExp(problem));
+      expect(readFileSync(from, 'utf8')).toBe(JSON.stringify(row('a')));
+      expect(existsSync(output)).toBe(false);
+    }
+  });
+
+  it('are written through links', async () => {
+    const from = source();
+    const at = (name: string) => path.join(path.dirname(from), name);
+    writeFileSync(at('target.jsonl'), 'old');
+    symlinkSync('target.jsonl', at('link.jsonl'));
+    writeFileSync(at('report'), 'old');
+    symlinkSync('report', at('linked-report'));
+    await importRows({ from, output: at('link.jsonl'), report: at('linked-report') });
+    expect(lstatSync(at('link.jsonl')).isSymbolicLink()).toBe(true);
+    expect(JSON.parse(readFileSync(at('target.jsonl'), 'utf8'))).toEqual(row('a'));
+    expect(JSON.parse(readFileSync(at('report'), 'utf8'))).toMatchObject({ written: 1 });
+    expect(readdirSync(path.dirname(from)).filter((name) => name.includes('partial'))).toEqual([]);
+  });
+
+  it('are one file also if a link leads to its folder, which does not exist yet', async () => {
+    const from = source();
+    const at = (name: string) => path.join(path.dirname(from), name);
+    mkdirSync(at('real'));
+    symlinkSync('real', at('linked'));
+    const [output, report] = [at('real/new/x.jsonl'), at('linked/new/x.jsonl')];
+    await expect(importRows({ from, output, report })).rejects.toThrow('is also the file of -o');
+  });
+
+  it.skipIf(process.platform === 'win32')('are no pipes, nor links that lead nowhere', async () => {
+    const from = source();
+    const [pipe, link] = [`${from}.pipe`, `${from}.link`];
+    execFileSync('sh', ['-c', 'mkfifo "$0"', pipe], { timeout: 10_000, killSignal: 'SIGKILL' });
+    symlinkSync('gone', link);
+    for (const file of [pipe, link]) {
+      const problem = `"${file}", which is no regular file. Name another file to write.`;
+      await expect(importRows({ from, output: file })).rejects.toThrow(`-o is ${problem}`);
+      const output = `${from}.rows`;
+      await expect(importRows({ from, output, report: file })).rejects.toThrow(problem);
+    }
+    expect(lstatSync(pipe).isFIFO()).toBe(true);
+  });
+});
+
+it('refuses unknown options and a share that is out of range', async () => {
+  const options = { from: 'a.jsonl', output: 'b.jsonl' };
+  const unknown = { ...options, validaton: 0.5 };
+  await expect(importRows(unknown)).rejects.toThrow(
+    'no argument "validaton" of importRows(). Did you mean "validation"?',
+  );
+  for (const validation of [2, 1, -0.1, NaN])
+    await expect(importRows({ ...options, validation })).rejects.toThrow('Expected a share from 0');
 });
 
 describe('a list of JSON', () => {

@@ -27,8 +27,62 @@ it.each([
   ['Tel 030 12345678 2024 2025', 'Tel [phone] 2025', 'phone'],
   ['+49 171 1234567 1234 5678', '[phone] 1234 5678', 'phone'],
   ['0170/1234567 0171/1234567', '[phone]', 'phone'],
+  ["Write to bob.o'neil+x@exämple.co.uk", 'Write to [email]', 'email'],
+  ["to = rb'bob@example.org'", "to = rb'[email]'", 'email'],
+  ["api_key='4f0c2a91bb77'", "api_key='[key]'", 'key'],
+  ["{u'password': u'hunter2'}", "{u'password': u'[key]'}", 'key'],
+  ['if password == "hunter2":', 'if password == "[key]":', 'key'],
+  ['password != "hunter2"', 'password != "[key]"', 'key'],
+  ['password := "hunter2"', 'password := "[key]"', 'key'],
+  ['"password" => "hunter2"', '"password" => "[key]"', 'key'],
+  ['password = f"hunter2{x}"', 'password = f"[key]"', 'key'],
+  ['password=hunter2(admin)', 'password=[key](admin)', 'key'],
+  ['password=swordfish(old)', 'password=[key](old)', 'key'],
 ])('replaces what "%s" holds', (text, expected, kind) => {
   expect(redactValue(text)).toEqual({ value: expected, counts: { [kind]: 1 } });
+});
+
+it.each([
+  ...['hunter2', 'swordfish', 'Swordfish!', 'correct.horse', 'super_secret_key', 'mypassword'],
+  ...['abcdefghijklmnopqrstuvwxyzabcdef', 'correct.horse.battery', '"swordfish"', 'b"hunter2"'],
+])('replaces the password %s', (secret) => {
+  for (const link of ['=', ' = ', '": ']) {
+    const { value, counts } = redactValue(`DB_PASSWORD${link}${secret}`);
+    const [quoted = '[key]'] = /^.?".*"$/.test(secret)
+      ? [secret.replace(/\w+(?="$)/, '[key]')]
+      : [];
+    expect(value).toBe(`DB_PASSWORD${link}${quoted}`);
+    expect(counts).toEqual({ key: 1 });
+  }
+});
+
+it.each([
+  ...['Authorization: Bearer swordfish', "'Authorization', 'Basic swordfish'"],
+  ...[
+    'X-Token: Bearer changeme',
+    'api_key Bearer changeme',
+    'Authorization: Basic dXNlcjpwYXNz',
+    'Bearer $2a$10$abcdefgh',
+  ],
+])('replaces what follows the scheme in %s', (text) => {
+  expect(redactValue(text).value).toBe(text.replace(/(Bearer|Basic) [^']+/, '$1 [key]'));
+});
+
+it.each([
+  ...['06-12345678', '06 12345678', '03-1234-5678', '02 9876 5432', '08-123 456 78', '01/5134567'],
+  ...['02 1234567', '(11) 98765-4321', '(55) 1234 5678', '(030) 12345678', '06 12 34 56 78'],
+  ...[
+    '01 02 03 04 05',
+    '(020) 7946 0958',
+    '(495) 123-45-67',
+    '00 49 170 1234567',
+    '+683 4000',
+    '0170/1234567',
+    '+49 170 1234567',
+    '(555) 123-4567',
+  ],
+])('replaces the phone number %s', (number) => {
+  expect(redactValue(`Tel ${number}.`).value).toBe('Tel [phone].');
 });
 
 it.each([
@@ -40,6 +94,23 @@ it.each([
   'a@b, @name, name@host',
   '2 + 2 = 4, 100 000 000',
   '1 020 300 400 and 1.000.000.000.000',
+  'if password == expected:',
+  'password = get_password()',
+  "api_key=os.environ['API_KEY'], password=password, token=self.token)",
+  "headers = {'Authorization': f'Bearer {token}', 'x': `Bearer ${token}`}",
+  "headers = {'Authorization': token}",
+  'token = tokenizer.next()',
+  'token = await f(); rows.sort(key=lambda row: row.id); users.map((token) => token.text)',
+  'self.password = config.db_password; password = getpass()',
+  'curl -H "Authorization: Bearer $TOKEN"',
+  'const apiKey = process.env.API_KEY;',
+  "connect(password='{password}')",
+  'Basic arithmetic, Bearer tokens',
+  '(1) 250 000 (2) 300 000',
+  '(2020) 1234567, year (1999) 2000 2001',
+  '1234 +5678901, (12) 34567 / 5',
+  '06/12/24 10:30, 01/15-01/20, Jan 05 2024 1430',
+  'section 1.2.3.4 of Version 2.0.0.1',
   '01/02/2025 10:30, 2024/01/02 2025/01/02, 02.01.2025 02.01.2026',
 ])('leaves "%s" as it is', (text) => {
   expect(redactValue(text)).toEqual({ value: text, counts: {} });

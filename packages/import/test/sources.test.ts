@@ -5,7 +5,7 @@ import { readPreferenceRow, readSupervisedRow, readTaskRows } from '@trinity-rft
 import { defaultFormatArgs } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { renderImport, type ImportOptions } from '../src/index.js';
-import { importFrom, reasonsOf, temporaryFolder, type Row } from './support.js';
+import { importFrom, importLines, reasonsOf, temporaryFolder, type Row } from './support.js';
 
 const system = (content: string) => ({ role: 'system', content });
 const user = (content: string) => ({ role: 'user', content });
@@ -340,6 +340,117 @@ describe('importRows', () => {
       expect(read).toEqual(rows);
     },
   );
+
+  const hello = [user('Hi'), assistant('Hello')];
+  const run = { run_type: 'llm', outputs: assistant('Hello') };
+  const generation = { traceId: 't', type: 'GENERATION', output: 'Hello' };
+  const prompted = { messages: [user('Hi')], system: 'Be brief.' };
+  it.each([
+    ['openai', { messages: hello, system: 'Be brief.' }],
+    ['openai', { messages: hello, system: [{ type: 'text', text: 'Be brief.' }] }],
+    ['openai', { messages: [system('Be brief.'), ...hello], system: 'Be long.' }],
+    ['together', { prompt: 'Hi', completion: 'Hello', system: 'Be brief.' }],
+    ['langfuse', { ...generation, input: prompted }],
+    ['langsmith', { ...run, inputs: prompted }],
+    ['braintrust', { input: prompted, output: 'Hello', scores: {} }],
+    ['sharegpt', { conversations: hello, system: 'Be brief.' }],
+    ['alpaca', { instruction: 'Hi', output: 'Hello', system: 'Be brief.' }],
+    ['plain', { question: 'Hi', answer: 'Hello', system: 'Be brief.' }],
+  ])('puts the instructions beside the messages first: %s %j', async (source, record) => {
+    const { rows, report } = await importLines([record], { as: 'sft' });
+    expect(report.sources).toEqual([source]);
+    expect(rows).toEqual([{ messages: [system('Be brief.'), ...hello] }]);
+  });
+
+  it.each([
+    { chosen: 'Hello', rejected: 'No', prompt: 'Hi', system: 'Be brief.' },
+    { input: prompted, preferred_output: [assistant('Hello')], non_preferred_output: 'No' },
+  ])('puts them before the prompt of a pair: %j', async (record) => {
+    const { rows } = await importLines([record]);
+    expect(rows).toMatchObject([{ prompt: [system('Be brief.'), user('Hi')] }]);
+  });
+
+  it('keeps the tools of a prompt and a completion', async () => {
+    const record = { prompt: [user('Hi')], completion: [assistant('Hello')], tools: [tool('f')] };
+    const { rows } = await importLines([record]);
+    expect(rows).toEqual([{ messages: hello, tools: [tool('f')] }]);
+  });
+
+  it.each([
+    ['label', false, { prompt: 'Hi', completion: 'Hello', label: true }],
+    ['label', false, { messages: hello, label: true }],
+    ['kto_tag', false, { messages: hello, kto_tag: true }],
+    ['kto_tag', false, { conversations: hello, kto_tag: true }],
+    ['kto_tag', 'False', { instruction: 'Hi', output: 'Hello', kto_tag: 'True' }],
+  ])('skips rejected answers, those with the %s %j, among %j', async (key, mark, record) => {
+    const bad = { ...record, [key]: mark };
+    const { rows, report } = await importLines([record, bad]);
+    expect(rows).toEqual([{ messages: hello }]);
+    expect(reasonsOf(report)).toEqual([
+      expect.stringMatching(/^label or kto_tag is false, .* as dpo: 2$/),
+    ]);
+    const [task] = (await importLines([bad], { as: 'tasks' })).rows;
+    expect(task).toMatchObject({ question: 'Hi' });
+    expect(task).not.toHaveProperty('answer');
+  });
+
+  it('makes pairs of good and rejected answers', async () => {
+    const answers = [
+      { prompt: 'Hi', completion: 'Hello', label: true },
+      { prompt: 'Hi', completion: 'No', label: true },
+      { prompt: 'Hi', completion: 'Go', label: false },
+    ];
+    const { rows } = await importLines(answers, { as: 'dpo' });
+    expect(rows).toMatchObject([{ chosen: [assistant('Hello')], rejected: [assistant('Go')] }]);
+  });
+
+  it.each([
+    { instruction: 'Toxic?', input: 'x', output: 'Not at all', label: false },
+    { prompt: 'Claim: x', completion: 'It is refuted.', label: 'False' },
+    { prompt: 'Toxic?', completion: 'false', label: false },
+    { prompt: 'Toxic?', completion: 'No.', label: false },
+    { conversations: hello, label: 'False' },
+    { prompt: 'Hi', chosen: 'a', rejected: 'b', label: false },
+  ])('keeps rows whose label is a class: %j', async (record) => {
+    const { report } = await importLines([record]);
+    expect(report).toMatchObject({ written: 1, skipped: [] });
+  });
+
+  it.each([
+    ['images', ['a.png'], { messages: hello }],
+    ['video', 'a.mp4', { prompt: 'Hi', chosen: 'a', rejected: 'b' }],
+    ['image', { bytes: 'x' }, { question: 'Hi', answer: 'Hello' }],
+    ['audios', '["a.wav"]', { instruction: 'Hi', output: 'Hello' }],
+    [
+      'images',
+      'a.png',
+      { input: { messages: [user('Hi')] }, preferred_output: 'a', non_preferred_output: 'b' },
+    ],
+  ])('keeps rows with %s %j for tasks only: %j', async (column, media, record) => {
+    const as = 'question' in record ? ({ as: 'sft' } as const) : {};
+    const none = { ...record, [column]: [] };
+    const { report } = await importLines([none, { ...record, [column]: media }], as);
+    expect(report).toMatchObject({ written: 1 });
+    expect(reasonsOf(report)).toEqual([
+      `the row has ${column}; remove the column if the answer does not need it: 2`,
+    ]);
+    const tasks = await importLines([{ ...record, [column]: media }], { as: 'tasks' });
+    expect(tasks.report).toMatchObject({ written: 1, skipped: [] });
+  });
+
+  it('uses instructions beside the messages once, and none that are blank', async () => {
+    const as = 'tasks';
+    const [task] = (await importLines([{ messages: hello, system: ['Be', 'brief.'] }], { as }))
+      .rows;
+    expect(task).toMatchObject({ messages: [{ role: 'system' }, {}], question: 'Hi' });
+    expect(typeof task?.['system']).toBe('string');
+    const kept = { messages: [system('Be brief.'), ...hello], system: 'Be long.' };
+    expect((await importLines([kept], { as })).rows).toMatchObject([{ system: 'Be long.' }]);
+    for (const blank of [[], ' ', null])
+      expect((await importLines([{ messages: hello, system: blank }])).rows).toEqual([
+        { messages: hello },
+      ]);
+  });
 
   it.each([
     [

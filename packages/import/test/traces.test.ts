@@ -53,9 +53,13 @@ it('names the line of the part of a trace that cannot be used', async () => {
   const cut = chat('t', 2, 'Hi', 'a', 'b', 'c');
   const broken = { ...cut, attributes: { ...cut.attributes, 'gen_ai.input.messages': '[{"ro' } };
   const other = chat('other', 1, 'Hi', 'Hello.');
-  expect(await skippedOf([chat('t', 1, 'Hi', 'a'), broken, other])).toEqual([
-    expect.stringMatching(/gen_ai\.input\.messages: 2$/),
-  ]);
+  for (const end of [5, 60]) {
+    const text = cut.attributes['gen_ai.input.messages'].slice(0, end);
+    broken.attributes['gen_ai.input.messages'] = text;
+    const { rows, report } = await importLines([chat('t', 1, 'Hi', 'a'), broken, other]);
+    expect(rows).toHaveLength(2);
+    expect(reasonsOf(report)).toEqual([expect.stringMatching(/gen_ai\.input\.messages: 2$/)]);
+  }
   const generation = (id: number, input: string, content: string) => ({
     id: String(id),
     traceId: 't',
@@ -110,11 +114,178 @@ it('takes the last call that did not fail, and names calls that failed or lack a
   expect(await skippedOf([asking, failed, agent('t'), other])).toEqual(['the call failed: 2']);
   expect(await skippedOf([other, failed])).toEqual(['the call failed: 2']);
   expect(await skippedOf([chat('t', 1, 'Hi', 'a'), lastOf({}), agent('t'), other])).toEqual([
-    'the span does not record its messages; turn the recording of content on: 2',
+    expect.stringMatching(/^the span has no gen_ai.input.messages .* 1.37 or later: 2$/),
   ]);
   expect(await skippedOf([chat('t', 1, 'Hi', 'a'), lastOf(empty), agent('t'), other])).toEqual([
     'the span has no answer: 2',
   ]);
+});
+
+it('takes each conversation of a trace without agents that no other one continues', async () => {
+  const root = { traceId: 't', spanId: 't-agent', name: 'POST /ticket', attributes: {} };
+  const { attributes, ...span } = chat('t', 9, 'Hi', '');
+  const failed = {
+    ...span,
+    attributes: { ...attributes, 'gen_ai.output.messages': undefined, 'error.type': 'timeout' },
+  };
+  const spans = [
+    chat('t', 1, 'Classify', 'a'),
+    chat('t', 2, 'Hi', 'a'),
+    chat('t', 3, 'Hi', 'a', 'b', 'c'),
+    failed,
+    chat('t', 4, 'Translate', 'd'),
+  ];
+  for (const records of [[...spans, root], spans]) {
+    const { rows, report } = await importLines(records);
+    expect(rows).toMatchObject([
+      { messages: [{ content: 'Classify' }, {}] },
+      { messages: [{ content: 'Hi' }, {}, {}, { content: 'c' }] },
+      { messages: [{ content: 'Translate' }, {}] },
+    ]);
+    expect(report.skipped).toEqual([]);
+  }
+});
+
+/** A call of a tool, whose arguments have these spaces. */
+const asking = (end: number, space: string, ...texts: readonly string[]) => {
+  const span = chat('t', end, ...texts, '');
+  const call = { type: 'tool_call', id: '1', name: 'f', arguments: `{"city":${space}"Paris"}` };
+  const output = JSON.stringify([{ role: 'assistant', parts: [call] }]);
+  return { ...span, attributes: { ...span.attributes, 'gen_ai.output.messages': output } };
+};
+
+/** The call that continues `asking`, with other spaces in the arguments. */
+const answering = (end: number) => {
+  const { attributes, ...span } = chat('t', end, 'b');
+  const [call] = JSON.parse(asking(1, ' ', 'Hi').attributes['gen_ai.output.messages']) as unknown[];
+  const result = { type: 'tool_call_response', id: '1', result: 'sunny' };
+  const messages = [...said('Hi'), call, { role: 'tool', parts: [result] }];
+  return {
+    ...span,
+    attributes: { ...attributes, 'gen_ai.input.messages': JSON.stringify(messages) },
+  };
+};
+
+it('takes no call of a tool that a later call continues, failed or with other spaces', async () => {
+  const { rows } = await importLines([asking(1, '', 'Hi'), answering(2)]);
+  expect(rows).toMatchObject([{ messages: [{}, {}, {}, { content: 'b' }] }]);
+  const [failed, other] = [answering(2), chat('other', 1, 'Hi', 'a')];
+  failed.attributes['gen_ai.output.messages'] = '[]';
+  const skipped = await skippedOf([asking(1, '', 'Hi'), { ...failed, status: { code: 2 } }, other]);
+  expect(skipped).toEqual(['the call failed: 2']);
+});
+
+it('takes the conversation before a failed call, and those with other instructions', async () => {
+  const { attributes, ...span } = chat('t', 3, 'Hi', 'a', 'b', '');
+  const failed = { ...attributes, 'gen_ai.output.messages': '[]', 'error.type': 'timeout' };
+  const told = {
+    ...chat('t', 4, 'Hi', 'A'),
+    attributes: {
+      ...chat('t', 4, 'Hi', 'A').attributes,
+      'gen_ai.system_instructions': JSON.stringify([{ type: 'text', content: 'Shout.' }]),
+    },
+  };
+  const { rows, report } = await importLines([
+    ...[chat('t', 1, 'Hi', 'a'), chat('t', 2, 'Hi', 'b'), told],
+    { ...span, attributes: failed },
+  ]);
+  expect(rows).toMatchObject([
+    { messages: [{ content: 'Hi' }, { content: 'a' }] },
+    { messages: [{ content: 'Hi' }, { content: 'b' }] },
+    { messages: [{ content: 'Shout.' }, { content: 'Hi' }, { content: 'A' }] },
+  ]);
+  expect(reasonsOf(report)).toEqual(['the call failed: 4']);
+});
+
+it('names a trace that has evaluations only', async () => {
+  const name = 'gen_ai.evaluation.result';
+  const log = { traceId: 'u', spanId: 's', eventName: name, attributes: [] };
+  const logs = { resourceLogs: [{ scopeLogs: [{ logRecords: [log] }] }] };
+  expect(await skippedOf([chat('t', 1, 'Hi', 'a'), logs])).toEqual([
+    'the trace has evaluations or messages, but no spans: 2',
+  ]);
+});
+
+it('reads ids beside a context of another kind', async () => {
+  const { rows } = await importLines([{ ...chat('t', 1, 'Hi', 'a'), context: { foo: 1 } }]);
+  expect(rows).toHaveLength(1);
+});
+
+it('names records without spans, and traces without a call', async () => {
+  const other = {
+    traceId: 'u',
+    spanId: 's',
+    name: 'ai.generateText',
+    attributes: { 'ai.prompt': 'Hi' },
+  };
+  const { report } = await importLines([chat('t', 1, 'Hi', 'a'), other, { foo: 1 }]);
+  expect(report.written).toBe(1);
+  expect(report.skipped).toMatchObject([
+    { reason: expect.stringContaining('the record has no spans') as string, first: [{ line: 3 }] },
+    {
+      reason: expect.stringMatching(
+        /^no span has a gen_ai.operation.name .* export with the GenAI/,
+      ) as string,
+      first: [{ line: 2, detail: 'ai.generateText' }],
+    },
+  ]);
+});
+
+it('reads the spans of the Python SDK', async () => {
+  const spans = [
+    ['Hi', 'a'],
+    ['Ho', 'b'],
+    ['Hi', 'a', 'b', 'c'],
+    ['He', ''],
+  ].map((texts, i) => ({
+    name: 'chat',
+    context: { trace_id: '0x1', span_id: `0x${i}` },
+    parent_id: '0xa',
+    // The second call ends last.
+    end_time: `2026-11-30T14:06:4${i === 1 ? 9 : i}.042912Z`,
+    status: { status_code: i === 3 ? 'ERROR' : 'UNSET', description: 'timeout' },
+    attributes: {
+      ...chat('', 0, ...texts).attributes,
+      ...(i === 3 && { 'gen_ai.output.messages': '[]' }),
+    },
+  }));
+  const top = {
+    context: { trace_id: '0x1', span_id: '0xa' },
+    parent_id: null,
+    attributes: { 'gen_ai.operation.name': 'invoke_agent' },
+  };
+  const { rows } = await importLines([...spans, top]);
+  expect(rows).toMatchObject([{ messages: [{ content: 'Ho' }, { content: 'b' }] }]);
+  const { report } = await importLines(spans);
+  expect(report.written).toBe(2);
+  expect(report.skipped).toMatchObject([
+    { reason: 'the call failed', first: [{ detail: '"timeout"' }] },
+  ]);
+});
+
+it('reads messages that events record', async () => {
+  const { attributes, ...span } = chat('t', 1, 'Hi', 'a');
+  const empty = { ...span, attributes: { 'gen_ai.operation.name': 'chat' } };
+  const name = 'gen_ai.client.inference.operation.details';
+  const log = {
+    traceId: 't',
+    spanId: span.spanId,
+    eventName: name,
+    attributes: Object.entries(attributes).map(([key, stringValue]) => ({
+      key,
+      value: { stringValue },
+    })),
+  };
+  const logs = { resourceLogs: [{ scopeLogs: [{ logRecords: [log] }] }] };
+  for (const records of [
+    [{ ...empty, events: [{ name, attributes }] }],
+    [empty, logs],
+    [logs, empty],
+  ]) {
+    const { rows, report } = await importLines(records);
+    expect(rows).toMatchObject([{ messages: [{ content: 'Hi' }, { content: 'a' }] }]);
+    expect(report.skipped).toEqual([]);
+  }
 });
 
 it('closes no trace of one source for those of another', async () => {

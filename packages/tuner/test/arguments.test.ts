@@ -7,11 +7,15 @@ import {
   AlgorithmConfig,
   checkJudgeFunction,
   checkWorkflowFunction,
+  comparePromptAndWeights,
   DatasetConfig,
   JudgeOutput,
+  learn,
+  selectModel,
   TinkerConfig,
   toYaml,
   tune,
+  tunePrompt,
   TunerModelConfig,
   WorkflowOutput,
   type WorkflowInput,
@@ -352,4 +356,16 @@ buffer: { total_epochs: 4, total_steps: 50, explorer_input: { taskset: { path: m
       message,
     );
   });
+});
+
+it.each<readonly [string, (options: never) => Promise<unknown>, string, string]>([
+  ['tune()', tune, 'evalDataSet', 'Did you mean "evalDataset"?'],
+  ['learn()', learn, 'terminals', 'Did you mean "terminal"?'],
+  ['tunePrompt()', tunePrompt, 'directory', 'It takes workflowFunc,'],
+  ['selectModel()', selectModel, 'maxThread', 'Did you mean "maxThreads"?'],
+  ['comparePromptAndWeights()', comparePromptAndWeights, 'price', 'Did you mean "prices"?'],
+])('options that %s does not take are rejected', async (name, call, option, advice) => {
+  await expect(call({ workflowFunc: solve, [option]: 1 } as never)).rejects.toThrow(
+    `There is no argument "${option}" of ${name}. ${advice}`,
+  );
 });

@@ -40,6 +40,18 @@ const judgeFunc = ({ task, response }: JudgeInput<Row, string>) => ({
   reward: response === task.answer ? 1 : 0,
 });
 
+it('refuses a text that the agent does not have', async () => {
+  const model = { modelPath: 'model', maxModelLen: 32 };
+  const compared = comparePromptAndWeights({
+    ...{ workflowFunc, judgeFunc, evalDataset: { path: 'my_dataset' }, weights: model },
+    base: { components: { system: 'x' }, model },
+    prompt: { syste: 'xx' },
+  });
+  await expect(compared).rejects.toThrow(
+    'There is no text in base.components named "syste". Did you mean "system"?',
+  );
+});
+
 it('compares base, prompt, weights and both on the same rows, with their cost', async () => {
   const model = { modelPath: path.join(world.cwd, 'model'), maxModelLen: 32, maxTokens: 4 };
   const report = await comparePromptAndWeights({

@@ -105,11 +105,21 @@ describe('selectModel', () => {
     };
     const judgeFunc = () => ({ reward: 1 });
     const [good, bad] = [local(here('model'), 8), { ...local(here('model'), 8), ...wrong }];
-    const data = { evalDataset: trainDataset(), trainDataset: trainDataset() };
     const texts = { base: { components: {}, model: good }, prompt: {} };
     for (const result of [
-      selectModel({ workflowFunc, judgeFunc, ...data, candidateModels: [good, bad] }),
-      comparePromptAndWeights({ workflowFunc, judgeFunc, ...data, ...texts, weights: bad }),
+      selectModel({
+        workflowFunc,
+        judgeFunc,
+        trainDataset: trainDataset(),
+        candidateModels: [good, bad],
+      }),
+      comparePromptAndWeights({
+        workflowFunc,
+        judgeFunc,
+        evalDataset: trainDataset(),
+        ...texts,
+        weights: bad,
+      }),
     ])
       await expect(result).rejects.toThrow(message);
     expect(calls).toBe(0);

@@ -1,9 +1,9 @@
 /** `trinity import`: writes training rows from traces, evaluations and files of other services. */
 import type { ImportOptions } from '@trinity-rft/import';
-import { jsonText, type AddCommand, type Write } from '../shared/command.js';
+import type { AddCommand, Write } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { stoppable } from '../shared/interrupt.js';
-import { assertFileName, assertOutput, writeOutput } from '../shared/output-file.js';
+import { assertFileName } from '../shared/output-file.js';
 import { invalid, oneOf } from '../shared/arguments.js';
 
 interface ImportArguments {
@@ -49,20 +49,20 @@ async function importCommand(place: string, given: ImportArguments, write: Write
     importRows({ ...options, signal, onProgress }),
   );
   if (report === undefined) return exitCodes.interrupted;
-  if (given.report !== undefined) await writeOutput('--report', given.report, jsonText(report));
   write(renderImport(report));
   return exitCodes.done;
 }
 
 async function optionsOf(place: string, given: ImportArguments): Promise<ImportOptions> {
   const { rowKinds, sourceNames } = await import('@trinity-rft/import');
-  const { from, as, validation, output, redact, tokenizer } = given;
+  const { from, as, validation, output, report, redact, tokenizer } = given;
   if (output === undefined) throw invalid('-o is missing. Name the file to write: -o FILE.jsonl');
   await assertFileName('-o', output);
-  if (given.report !== undefined) await assertOutput('--report', given.report);
+  if (report !== undefined) await assertFileName('--report', report);
   return {
     from: place,
     output,
+    report,
     redact,
     tokenizer,
     source: from === 'auto' ? undefined : oneOf('--from', from, sourceNames, ['auto']),

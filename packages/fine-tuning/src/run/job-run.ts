@@ -156,36 +156,35 @@ interface Follower {
 }
 
 /**
- * Adds an event for each new train step and checkpoint, and another one if the evaluation of a step
- * ends later. Skips those for which an earlier server process has added an event. Serves the
- * checkpoints that the training run keeps.
+ * Adds an event for each new train step, evaluation of a step, and checkpoint. Skips those for which
+ * an earlier server process has added an event. Serves the checkpoints that the training run keeps.
  */
 function followSteps(id: string, folder: string, { jobs, serve }: JobOptions): Follower {
   const file = path.join(folder, 'monitor', 'metrics.jsonl');
   const { method, steps: total } = jobs.get(id);
   const saidData = jobs.events(id).map(({ data }) => data);
-  const isEvaluated = (data: Readonly<Record<string, unknown>>): boolean =>
-    data['valid_mean_reward'] !== undefined;
-  const saidEvaluations = new Set(saidData.filter(isEvaluated).map(({ step }) => step));
+  const evaluations = saidData.filter(({ valid_mean_reward: reward }) => reward !== undefined);
+  const saidEvaluations = new Set(evaluations.map(({ step }) => step));
   let lastStep = Math.max(0, ...saidData.map(({ step }) => Number(step ?? 0)));
   const saidCheckpoints = new Set(saidData.map(({ checkpoint }) => checkpoint));
   let served = '';
   const look = async (): Promise<readonly StepNumbers[]> => {
     const steps = stepsIn(await readMetrics(file, []), method.type);
     for (const { step, data } of steps) {
-      const isNew = step > lastStep;
-      const isLate = isEvaluated(data) && !saidEvaluations.has(step);
-      if (!isNew && !isLate) continue;
-      lastStep = Math.max(lastStep, step);
-      if (isLate) saidEvaluations.add(step);
-      const [title, value] = isNew
-        ? ['training loss', data['train_loss']]
-        : ['validation reward', data['valid_mean_reward']];
-      await jobs.say(id, {
-        message: `Step ${step}/${total}: ${title}=${value?.toFixed(4) ?? '-'}`,
-        type: 'metrics',
-        data: { step, total_steps: total, ...data },
-      });
+      const say = (title: string, value: number | undefined, metrics: typeof data) =>
+        jobs.say(id, {
+          message: `Step ${step}/${total}: ${title}=${value?.toFixed(4) ?? '-'}`,
+          type: 'metrics',
+          data: { step, total_steps: total, ...metrics },
+        });
+      const { valid_mean_reward: reward, ...trained } = data;
+      if (step > lastStep) {
+        lastStep = step;
+        await say('training loss', data['train_loss'], trained);
+      }
+      if (reward === undefined || saidEvaluations.has(step)) continue;
+      saidEvaluations.add(step);
+      await say('validation reward', reward, data);
     }
     const saved = await checkpointSteps(folder);
     if (saved.join() !== served) serve(jobs.get(id), saved);

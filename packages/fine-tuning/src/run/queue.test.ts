@@ -126,7 +126,7 @@ it('leaves a job paused whose command fails when it is stopped', async () => {
   expect(ends).toEqual([]);
 });
 
-it('adds the reward of an evaluation that ends after its step', async () => {
+it('adds the reward of each evaluation, after its step', async () => {
   const method = { type: 'reinforcement' } as JobRecord['method'];
   const { jobs, id, end, ends, restarts } = await start(undefined, { ...queued, method });
   const file = path.join(folder, project, id, 'monitor', 'metrics.jsonl');
@@ -145,9 +145,16 @@ it('adds the reward of an evaluation that ends after its step', async () => {
   await write('explorer', 2, { 'eval/model_version': 1, 'eval/validation/reward/mean@1': 0.5 });
   const evaluated = ['Step 1/1: validation reward=0.5000', { ...step, valid_mean_reward: 0.5 }];
   await expect.poll(said).toEqual([trained, evaluated]);
+  await write('explorer', 3, { 'eval/model_version': 2, 'eval/validation/reward/mean@1': 0.25 });
+  await write('trainer', 2, { 'actor/final_loss': 1 });
   end({ outcome: 'done', output: '' });
   await expect.poll(() => ends).toEqual(['succeeded']);
-  expect(said()).toEqual([trained, evaluated]);
+  expect(said().map(([message]) => message)).toEqual([
+    'Step 1/1: training loss=2.0000',
+    'Step 1/1: validation reward=0.5000',
+    'Step 2/1: training loss=1.0000',
+    'Step 2/1: validation reward=0.2500',
+  ]);
 });
 
 it('serves a checkpoint when it is saved', async () => {

@@ -55,6 +55,7 @@ it.each<readonly [MethodName, object, string]>([
   ],
   ['dpo', { ...pair, preferred_output: [user] }, 'the last message is the user'],
   ['dpo', { ...pair, non_preferred_output: [{ ...answer, content: '' }] }, 'the answer is empty'],
+  ['dpo', { ...pair, non_preferred_output: pair.preferred_output }, 'are the same'],
   ['dpo', { ...pair, input: { messages: [image] } }, 'messages[0].content[0]'],
   ['reinforcement', { messages: [image], truth: '2' }, 'messages[0].content[0]'],
 ])('refuses what a run cannot train on: %s of %j', async (method, row, problem) => {

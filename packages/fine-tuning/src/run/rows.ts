@@ -56,6 +56,8 @@ const readers: { readonly [K in MethodName]: (row: z.infer<(typeof rows)[K]>) =>
   dpo: ({ input, ...answers }) => {
     const { prompt, chosen, rejected } = readPreferenceRow({ ...input, ...answers }, format);
     for (const answer of [chosen, rejected]) normalizeMessages([...prompt, ...answer]);
+    if (JSON.stringify(chosen) === JSON.stringify(rejected))
+      throw new Error('preferred_output and non_preferred_output are the same');
   },
   reinforcement: ({ messages }) => void normalizeMessages(messages),
 };

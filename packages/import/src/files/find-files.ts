@@ -1,8 +1,9 @@
 /** Finds the files that an import reads. */
 import type { Dirent } from 'node:fs';
-import { readdir, realpath, stat } from 'node:fs/promises';
+import { open, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, describeError } from '@trinity-rft/core';
+import { realPathOf } from './write-rows.js';
 
 export interface DataFile {
   readonly path: string;
@@ -17,56 +18,86 @@ interface BrokenLink {
   readonly cause: unknown;
 }
 
-/** Files of an import, sorted by name, and links that cannot be followed. */
+/** Files of an import, sorted by name, and what was left out. */
 interface Found {
   readonly files: readonly DataFile[];
   readonly brokenLinks: readonly BrokenLink[];
+  /** Paths of data files that the import writes. */
+  readonly outputs: readonly string[];
 }
 
 /**
  * Finds the given file, or the data files in the given folder and its subfolders. Hidden files and
  * folders and `node_modules` are skipped.
- * @param outputs files that the import itself writes, which are skipped
- * @throws ConfigError if there are no files, or a file or folder that is no link cannot be read
+ * @param written files that the import itself writes, by the names of their options
+ * @throws ConfigError if there are no files, a file or folder that is no link cannot be read, or a
+ * file is to be written twice or is one to import. An output in the folder is left out; only a
+ * report must be one already.
  */
-export async function findFiles(place: string, outputs: readonly string[]): Promise<Found> {
-  const own = outputs.map((file) => path.resolve(file));
-  const unread = new Set([...own, ...(await Promise.all(own.map(realPathOf)))]);
+export async function findFiles(
+  place: string,
+  written: Readonly<Record<string, string>>,
+): Promise<Found> {
+  const own = new Map<string, string>();
+  for (const [option, file] of Object.entries(written)) {
+    const target = await realPathOf(file);
+    const other = own.get(target);
+    if (other) throw wrong(`${option} ${file} is also the file of ${other}. ${otherOutput}`);
+    own.set(target, option);
+  }
   const { bytes, entries } = await look(place).catch((cause: unknown) => {
     throw unreadable(place, cause, 'Name a file or a folder that can be read.');
   });
   const real = await realPathOf(place);
   if (entries === undefined) {
-    if (unread.has(real))
-      throw wrong(`-o ${place} is the file to import. Name another file to write.`);
+    const option = own.get(real);
+    if (option) throw wrong(`${option} ${place} is the file to import. ${otherOutput}`);
     if (!dataFile.test(place)) throw wrong(`${place} ${otherKind}`);
-    return { files: [{ path: place, bytes }], brokenLinks: [] };
+    return { files: [{ path: place, bytes }], brokenLinks: [], outputs: [] };
   }
+  const unread = new Set<string>();
   for (let at = real; !unread.has(at); at = path.dirname(at)) unread.add(at);
-  const search: Search = { unread, files: [], brokenLinks: [] };
+  const search: Search = { own, unread, files: [], brokenLinks: [], outputs: [] };
   await addFiles({ path: place, real, entries }, search);
-  const { files, brokenLinks } = search;
+  const { files, brokenLinks, outputs } = search;
   if (files.length === 0)
     throw wrong(
       [
-        `${place} has no file that ends in .jsonl, .ndjson, .json, .csv or .yaml, or .gz after it.`,
+        `${place} has no ${outputs.length > 0 ? 'other ' : ''}file that ends in .jsonl, .ndjson, .json, .csv or .yaml, or .gz after it.`,
+        ...outputs.slice(0, 1).map((file) => `This import writes ${file}.`),
         ...brokenLinks
           .slice(0, 1)
           .map((link) => `${link.path} cannot be followed: ${describeError(link.cause)}.`),
       ].join(' '),
     );
-  return { files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)), brokenLinks };
+  return { files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)), brokenLinks, outputs };
 }
 
-/** Returns the absolute path without links, or with them if there is no file. */
-const realPathOf = (file: string): Promise<string> =>
-  realpath(file).catch(() => path.resolve(file));
+const otherOutput = 'Name another file to write.';
 
 /** Returns the size of a file, or the entries of a folder. */
 async function look(place: string) {
   const found = await stat(place);
   const entries = found.isDirectory() ? await readdir(place, { withFileTypes: true }) : undefined;
   return { isFile: found.isFile(), bytes: found.size, entries };
+}
+
+const reportStart = '{\n  "version": 1,';
+
+/**
+ * Returns true if the file is empty or begins like a report.
+ * @throws ConfigError if it cannot be read
+ */
+async function isReport(file: string): Promise<boolean> {
+  const handle = await open(file).catch((cause: unknown) => {
+    throw unreadable(file, cause, 'Name another file for the report.');
+  });
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(reportStart.length));
+    return reportStart.startsWith(buffer.toString('utf8', 0, bytesRead));
+  } finally {
+    await handle.close();
+  }
 }
 
 interface Folder {
@@ -77,25 +108,28 @@ interface Folder {
 }
 
 interface Search {
+  /** Options that name the files that the import writes, by the real paths of these files. */
+  readonly own: ReadonlyMap<string, string>;
   /**
-   * Paths that are left out: outputs, the imported folder and those that contain it, and the real
-   * paths of files and folders that were found before.
+   * Real paths that are left out: the imported folder and those that contain it, and files and
+   * folders that were found before.
    */
   readonly unread: Set<string>;
   readonly files: DataFile[];
   readonly brokenLinks: BrokenLink[];
+  readonly outputs: string[];
 }
 
 /** Adds the data files in a folder, and in the files and folders to which it links. */
 async function addFiles(folder: Folder, search: Search): Promise<void> {
-  const { unread, files, brokenLinks } = search;
+  const { own, unread, files, brokenLinks, outputs } = search;
   for (const entry of folder.entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const { name } = entry;
     const isData = dataFile.test(name);
     const file = path.join(folder.path, name);
     const isHidden = name.startsWith('.') || name === 'node_modules';
     // A folder may contain any number of files of other kinds, such as images.
-    if (isHidden || (entry.isFile() && !isData) || unread.has(path.resolve(file))) continue;
+    if (isHidden || (entry.isFile() && !isData)) continue;
     const isLink = entry.isSymbolicLink();
     const real = isLink ? await realPathOf(file) : path.join(folder.real, name);
     if (unread.has(real)) continue;
@@ -104,6 +138,13 @@ async function addFiles(folder: Folder, search: Search): Promise<void> {
       brokenLinks.push({ path: file, cause });
     });
     if (found === undefined || !(found.entries || (found.isFile && isData))) continue;
+    const option = own.get(real);
+    if (option !== undefined) {
+      if (option === '--report' && found.isFile && !(await isReport(file)))
+        throw wrong(`${option} ${file} is one of the files to import. ${otherOutput}`);
+      outputs.push(file);
+      continue;
+    }
     unread.add(real);
     if (found.entries) await addFiles({ path: file, real, entries: found.entries }, search);
     else files.push({ path: file, bytes: found.bytes });

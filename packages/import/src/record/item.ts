@@ -14,6 +14,10 @@ export interface Conversation {
   readonly score?: number;
   /** The reference answer, if the source stores one outside of the messages. */
   readonly truth?: unknown;
+  /** True if the source marks the last response as a bad one. @default false */
+  readonly isRejected?: boolean;
+  /** Column of images, videos or sounds, which rows cannot hold. @default none */
+  readonly media?: string;
   /** Additional columns of a task. */
   readonly fields?: Json;
 }
@@ -24,6 +28,8 @@ export interface Preference {
   readonly chosen: readonly ChatMessage[];
   readonly rejected: readonly ChatMessage[];
   readonly tools?: readonly ToolDefinition[];
+  /** Column of images, videos or sounds, which rows cannot hold. @default none */
+  readonly media?: string;
 }
 
 /** A part of a conversation that is spread over several records, such as a span of a trace. */

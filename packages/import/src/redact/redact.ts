@@ -35,7 +35,8 @@ interface Shape {
 const shapes: readonly Shape[] = [
   {
     kind: 'email',
-    pattern: /(?<![\w.+-])[\w.+-]{1,64}@(?:[\p{L}\d-]{1,63}\.){1,8}\p{L}{2,24}(?![\p{L}\d-])/gu,
+    pattern:
+      /(?<![\w.+-])(?![BbFfRrUu]{1,2}')[\w.+-]{1,64}(?:'[\w.+-]{1,64})?@(?:[\p{L}\d-]{1,63}\.){1,8}\p{L}{2,24}(?![\p{L}\d-])/gu,
   },
   {
     kind: 'iban',
@@ -51,7 +52,7 @@ const shapes: readonly Shape[] = [
   },
   {
     kind: 'ip',
-    pattern: /(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\.?\w)/g,
+    pattern: /(?<![\w.]|\b(?:section|chapter|version|release) )\d{1,3}(?:\.\d{1,3}){3}(?!\.?\w)/gi,
     holds: (text) => isIP(text) === 4,
   },
   {
@@ -98,17 +99,25 @@ function isIban(text: string): boolean {
 }
 
 /**
- * Returns true for a number with a country code, parentheses or the digit groups of a phone number,
- * and false for other numbers and dates.
+ * Returns true for a number with a country code or the digit groups of a phone number, and false for
+ * other numbers and dates. Five pairs of digits, of which the first begins with 0, are a French number.
  */
 function isPhone(text: string): boolean {
   const count = digitsOf(text).length;
   if (count < 7 || count > 15) return false;
-  if (text.startsWith('+') || text.includes('(')) return true;
+  if (text.startsWith('+')) return count > 7 || /^\+\d{1,3}[ .-]/.test(text);
+  if (/^\((?!19|20)\d{2,5}\)/.test(text) && count >= 9) return true;
   if (/^(?:\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./]\d{4})(?!\d)/.test(text))
     return false;
-  return /^0\d{1,5}[ /-]\d/.test(text) || /^\d{3}[ .-]\d{3}[ .-]\d{4}$/.test(text);
+  return phoneGroups.test(text);
 }
+
+/**
+ * Matches the digit groups of a phone number: an area code that begins with 0, also in parentheses,
+ * unless a year follows two digits; the groups of North America and of France.
+ */
+const phoneGroups =
+  /^(?:00[ /-][1-9]|0\d[ /-](?!(?:19|20)\d\d\b)\d{3}|0\d{2,5}[ /-]\d|\(0\d{1,4}\)[ .-]?\d|\d{3}[ .-]\d{3}[ .-]\d{4}$|0[1-9]([ .-])\d{2}(?:\1\d{2}){3}$)/;
 
 /** Matches a number with thousands separators. */
 const thousands = /^[1-9]\d{0,2}(?:[ .]\d{3})+$/;
@@ -187,7 +196,7 @@ export function redactValue<T>(value: T): { readonly value: T; readonly counts: 
       (rest, shape) => replaceShape(rest, shape, () => count(shape.kind)),
       given,
     );
-    const clean = redactText(found).replaceAll(redacted, '[key]');
+    const clean = redactText(found, true).replaceAll(redacted, '[key]');
     const keys = clean.split('[key]').length - found.split('[key]').length;
     if (keys > 0) count('key', keys);
     return clean;

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { ConfigError, RewardError, type ChatMessage } from '@trinity-rft/core';
 import { assertionsOf, fromScorer } from '@trinity-rft/workflow/reward';
 import { createRowWriter, type RowWriter } from '../files/write-rows.js';
-import { orFault } from '../record/fault.js';
+import { fault, orFault } from '../record/fault.js';
 import {
   isJson,
   type Conversation,
@@ -67,8 +67,8 @@ export async function openRowWriting(
   countTokens?: (row: Json) => number,
 ): Promise<RowWriting> {
   if (validation === 0 && existsSync(validationFile(output))) throw leftover(output);
-  const writers: RowWriter[] = [await createRowWriter(output)];
-  if (validation > 0) writers.push(await createRowWriter(validationFile(output)));
+  const writers: RowWriter[] = [await createRowWriter('-o', output)];
+  if (validation > 0) writers.push(await createRowWriter('-o', validationFile(output)));
   const seen = new Set<string>();
   const pairing = createPairing<Place>();
   let kind = as;
@@ -100,6 +100,10 @@ export async function openRowWriting(
       const item = withCallIds(given);
       kind ??= kindOf(item);
       const made = orFault((): { readonly row?: Json } => {
+        if (kind !== 'tasks' && item.media !== undefined)
+          throw fault(
+            `the row has ${item.media}; remove the column if the answer does not need it`,
+          );
         if (kind === 'sft') return { row: sftRow(item) };
         if (kind === 'tasks') return { row: taskRow(item, hasReferences) };
         if ('chosen' in item) return { row: dpoRow(item) };

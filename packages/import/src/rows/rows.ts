@@ -31,6 +31,10 @@ export function sftRow(item: Conversation | Preference): Json {
   if (!endsWithAnswer(messages))
     throw fault('the conversation does not end with an answer', messages.at(-1)?.role);
   assertNotEmpty(messages);
+  if ('isRejected' in item && item.isRejected)
+    throw fault(
+      'label or kto_tag is false, which marks a rejected answer; rename the column if it is a class, or import as dpo',
+    );
   if (messages.every(({ role, weight }) => role !== 'assistant' || weight === 0))
     throw fault('every answer has weight 0');
   return { messages, ...toolsOf(item) };
@@ -63,7 +67,8 @@ export function taskRow(item: Conversation | Preference, hasReferences: boolean)
   if (end < 0) throw fault('the conversation has no message of the user');
   const messages = whole.slice(0, end + 1);
   const conversation: Partial<Conversation> = 'chosen' in item ? {} : item;
-  const said = hasReferences && endsWithAnswer(whole) ? whole.at(-1)?.content : undefined;
+  const isReference = hasReferences && !conversation.isRejected && endsWithAnswer(whole);
+  const said = isReference ? whole.at(-1)?.content : undefined;
   const truth = conversation.truth ?? (said === '' ? undefined : said);
   return {
     messages,

@@ -2,21 +2,19 @@
 import type { ChatMessage } from '@trinity-rft/core';
 import { fault } from '../record/fault.js';
 import type { Json } from '../record/item.js';
-import { has, type Source } from './source.js';
+import { has, withSystem, type Source } from './source.js';
 
 export const alpaca: Source = {
   looksFor: 'instruction and output',
   detect: (record) => has(record, 'instruction', 'output'),
   read: (record) => {
     const [instruction, input] = [textAt(record, 'instruction'), textAt(record, 'input', '')];
-    const system = textAt(record, 'system', '');
     const messages: readonly ChatMessage[] = [
-      ...(system === '' ? [] : [{ role: 'system' as const, content: system }]),
       ...historyOf(record['history']),
       { role: 'user', content: input === '' ? instruction : `${instruction}\n\n${input}` },
       { role: 'assistant', content: textAt(record, 'output') },
     ];
-    return [{ messages }];
+    return [{ messages: withSystem(record['system'], messages) }];
   },
   hasReferences: true,
 };

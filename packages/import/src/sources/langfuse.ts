@@ -61,10 +61,9 @@ function conversationOf(record: Json): Conversation {
   const { input, output } = record;
   if (!isPresent(output)) throw fault('the generation has no output');
   const prompt = unwrapped(input);
-  const wrapped = isJson(prompt) && isPresent(prompt['messages']);
-  const tools = wrapped ? readTools(prompt['tools']) : undefined;
+  const tools = isJson(prompt) && has(prompt, 'messages') ? readTools(prompt['tools']) : undefined;
   return {
-    messages: [...readPrompt(wrapped ? prompt['messages'] : prompt), ...readAnswer(output)],
+    messages: [...readPrompt(prompt), ...readAnswer(output)],
     ...(tools && { tools }),
   };
 }

@@ -3,7 +3,15 @@ import { unwrapped } from '../messages/json-text.js';
 import { readTools } from '../messages/tool-calls.js';
 import { fault } from '../record/fault.js';
 import { isJson, type Conversation, type Json } from '../record/item.js';
-import { dropPrefixes, has, meanScore, readAnswer, readPrompt, type Source } from './source.js';
+import {
+  dropPrefixes,
+  has,
+  meanScore,
+  readAnswer,
+  readPrompt,
+  withSystem,
+  type Source,
+} from './source.js';
 
 interface Run {
   readonly conversation: Conversation;
@@ -25,10 +33,11 @@ export const langsmith: Source = {
 
 function conversationOf(record: Json): Conversation {
   const inputs = unwrapped(record['inputs']);
-  const prompt = isJson(inputs) ? (inputs['messages'] ?? inputs['prompts'] ?? inputs) : inputs;
-  const tools = readTools(toolsOf(record, inputs));
+  const given: Json = isJson(inputs) ? inputs : {};
+  const prompt = readPrompt(onlyText(given['messages'] ?? given['prompts'] ?? inputs));
+  const tools = readTools(toolsOf(record, given));
   return {
-    messages: [...readPrompt(onlyText(prompt)), ...readAnswer(record['outputs'])],
+    messages: [...withSystem(given['system'], prompt), ...readAnswer(record['outputs'])],
     ...(tools && { tools }),
     ...meanScore(feedbackOf(record['feedback_stats'])),
   };
@@ -40,10 +49,10 @@ const onlyText = (prompt: unknown): unknown =>
     ? prompt[0]
     : prompt;
 
-function toolsOf(record: Json, inputs: unknown): unknown {
+function toolsOf(record: Json, inputs: Json): unknown {
   const { extra } = record;
   const invocation = isJson(extra) ? extra['invocation_params'] : undefined;
-  return (isJson(inputs) && inputs['tools']) || (isJson(invocation) && invocation['tools']) || [];
+  return inputs['tools'] || (isJson(invocation) && invocation['tools']) || [];
 }
 
 function feedbackOf(stats: unknown): readonly unknown[] {

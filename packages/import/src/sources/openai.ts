@@ -8,7 +8,7 @@ import { readMessages } from '../messages/read-messages.js';
 import { readTools } from '../messages/tool-calls.js';
 import { fault } from '../record/fault.js';
 import { isJson, type Item, type Json, type Preference } from '../record/item.js';
-import { has, messagesIn, readAnswer, readPrompt, type Source } from './source.js';
+import { has, messagesIn, readAnswer, readPrompt, withSystem, type Source } from './source.js';
 
 export const openai: Source = {
   looksFor: 'messages; input and preferred_output; or chosen and rejected',
@@ -26,11 +26,14 @@ const known: readonly string[] = ['messages', 'tools', 'functions', 'parallel_to
 export function readRow(record: Json): readonly Item[] {
   if (has(record, 'preferred_output')) return [readPair(record)];
   if (has(record, 'chosen', 'rejected')) return [readChosen(record)];
-  const fields = Object.fromEntries(Object.entries(record).filter(([key]) => !known.includes(key)));
-  return [{ messages: readMessages(record['messages']), ...toolsOf(record), fields }];
+  const given = readMessages(record['messages']);
+  const messages = withSystem(record['system'], given);
+  const read = messages === given ? known : [...known, 'system'];
+  const fields = Object.fromEntries(Object.entries(record).filter(([key]) => !read.includes(key)));
+  return [{ messages, ...toolsOf(record), fields }];
 }
 
-function toolsOf(record: Json): Pick<Preference, 'tools'> {
+export function toolsOf(record: Json): Pick<Preference, 'tools'> {
   const tools = readTools(record['tools'] ?? record['functions']);
   return tools ? { tools } : {};
 }
@@ -39,7 +42,7 @@ function readPair(record: Json): Preference {
   const input = unwrapped(record['input']);
   if (!isJson(input)) throw fault('input is not an object with messages', input);
   return {
-    prompt: readMessages(input['messages']),
+    prompt: withSystem(input['system'], readMessages(input['messages'])),
     chosen: readAnswer(record['preferred_output']),
     rejected: readAnswer(record['non_preferred_output']),
     ...toolsOf(input),
@@ -55,7 +58,7 @@ function readChosen(record: Json): Preference {
   const rejected = readAnswer(record['rejected']);
   const shared = sharedStart(chosen, rejected);
   const pair = {
-    prompt: promptOf(record, chosen.slice(0, shared)),
+    prompt: withSystem(record['system'], promptOf(record, chosen.slice(0, shared))),
     chosen: chosen.slice(shared),
     rejected: rejected.slice(shared),
   };

@@ -5,22 +5,23 @@
 import { parseJsonExactly } from '@trinity-rft/core/support';
 import { isJson, type Json } from '../record/item.js';
 
-/** A span, or an evaluation event that refers to a span by its ids. */
+/** A span, or a log record that refers to a span by its ids. */
 export interface Signal {
   readonly traceId: string;
   readonly spanId: string;
+  /** Attributes named by OpenTelemetry's GenAI conventions, with those of the details event. */
+  readonly attributes: Json;
   /** Scores of the span in evaluation events; their types are not checked. */
   readonly scores: readonly unknown[];
 }
 
 export interface Span extends Signal {
+  readonly name: unknown;
   readonly parentId?: string;
   /** End time in nanoseconds. */
   readonly end: bigint;
   /** Error type or message of a span whose operation failed; undefined for other spans. */
   readonly failure: unknown;
-  /** Attributes, named by OpenTelemetry's GenAI conventions. */
-  readonly attributes: Json;
 }
 
 export const isSpanRecord = (record: Json): boolean =>
@@ -62,9 +63,12 @@ interface Context {
 
 /**
  * Returns the trace id and span id, which are in the span or in its context. Some SDKs keep the
- * context in a private field.
+ * context in a private field. Python's names are in snake case.
  */
 function contextOf(span: Json): Context | undefined {
+  const { context: python } = span;
+  if (isJson(python) && 'trace_id' in python)
+    return contextOf({ traceId: python['trace_id'], id: python['span_id'] });
   const context = [span['spanContext'], span['_spanContext'], span].find(isJson) ?? span;
   const { traceId } = context;
   const spanId = context['spanId'] ?? context['id'];
@@ -77,43 +81,59 @@ function spanOf(span: Json): Span | undefined {
   const context = contextOf(span);
   if (context === undefined) return undefined;
   const { parentSpanContext: parent } = span;
-  const parentId = span['parentSpanId'] ?? span['parentId'] ?? (isJson(parent) && parent['spanId']);
+  const parentId =
+    span['parentSpanId'] ??
+    span['parentId'] ??
+    span['parent_id'] ??
+    (isJson(parent) && parent['spanId']);
   const events = Array.isArray(span['events']) ? span['events'].filter(isJson) : [];
-  const isGenAi = ([name]: readonly [string, unknown]): boolean => name.startsWith('gen_ai.');
   return {
     ...context,
+    name: span['name'],
     ...(typeof parentId === 'string' && parentId !== '' && { parentId }),
     end: endOf(span),
     failure: failureOf(span),
-    attributes: Object.fromEntries(Object.entries(attributesOf(span)).filter(isGenAi)),
+    attributes: Object.assign(genAiOf(span), ...events.filter(isDetails).map(genAiOf)) as Json,
     scores: events.flatMap(scoresOf),
   };
 }
 
 function failureOf(span: Json): unknown {
   const { 'error.type': type } = attributesOf(span);
-  const { code, message } = isJson(span['status']) ? span['status'] : {};
-  const isError = code === 2 || code === 'STATUS_CODE_ERROR';
-  return type ?? (isError ? message || 'its status is an error' : undefined);
+  const status = isJson(span['status']) ? span['status'] : {};
+  const code = status['code'] ?? status['status_code'];
+  const isError = code === 2 || code === 'STATUS_CODE_ERROR' || code === 'ERROR';
+  const message = status['message'] || status['description'] || 'its status is an error';
+  return type ?? (isError ? message : undefined);
 }
 
 /**
- * Returns the evaluation of a span in a log record, or undefined if the log record is not an
- * evaluation.
+ * Returns the evaluation or the messages of a span in a log record, or undefined if the log record
+ * has neither.
  */
 function eventOf(log: Json): Signal | undefined {
   const context = contextOf(log);
-  const scores = scoresOf(log);
-  return context === undefined || scores.length === 0 ? undefined : { ...context, scores };
+  const [scores, hasDetails] = [scoresOf(log), isDetails(log)];
+  if (context === undefined || (scores.length === 0 && !hasDetails)) return undefined;
+  return { ...context, scores, attributes: hasDetails ? genAiOf(log) : {} };
 }
 
-const evaluation = 'gen_ai.evaluation.result';
+const nameOf = (event: Json): unknown =>
+  event['name'] ?? event['eventName'] ?? attributesOf(event)['event.name'];
 
-function scoresOf(event: Json): readonly unknown[] {
-  const attributes = attributesOf(event);
-  const name = event['name'] ?? event['eventName'] ?? attributes['event.name'];
-  return name === evaluation ? [attributes['gen_ai.evaluation.score.value']] : [];
-}
+const scoresOf = (event: Json): readonly unknown[] =>
+  nameOf(event) === 'gen_ai.evaluation.result'
+    ? [attributesOf(event)['gen_ai.evaluation.score.value']]
+    : [];
+
+const isDetails = (event: Json): boolean =>
+  nameOf(event) === 'gen_ai.client.inference.operation.details';
+
+/** Returns the attributes named by the GenAI conventions. */
+const genAiOf = (item: Json): Json =>
+  Object.fromEntries(
+    Object.entries(attributesOf(item)).filter(([name]) => name.startsWith('gen_ai.')),
+  );
 
 /**
  * Returns the attributes as an object. OTLP has a list of `{key, value: {stringValue}}`; SDKs have
@@ -140,9 +160,12 @@ function plainValue(value: unknown): unknown {
 
 /**
  * Returns the end time in nanoseconds since 1970. The span contains it as a string, as `[seconds,
- * nanoseconds]`, or as a start and a duration in microseconds.
+ * nanoseconds]`, as a start and a duration in microseconds, or as an ISO time, of which
+ * milliseconds are read.
  */
 function endOf(span: Json): bigint {
+  const { end_time: iso } = span;
+  if (typeof iso === 'string') return wholeNumber(Date.parse(iso)) * 1_000_000n;
   const { endTimeUnixNano: nanoseconds, endTime: pair, timestamp, duration } = span;
   if (nanoseconds !== undefined) return wholeNumber(nanoseconds);
   if (Array.isArray(pair)) return wholeNumber(pair[0]) * 1_000_000_000n + wholeNumber(pair[1]);

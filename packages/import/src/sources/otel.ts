@@ -1,25 +1,33 @@
 /**
  * Source of OpenTelemetry spans that follow the GenAI conventions. Each `invoke_agent` span becomes
  * one conversation, taken from the message history of its last `chat` span. If that failed, the
- * last one that did not fail is taken, unless its answer calls tools. The conventions are still in
- * development; this source uses the names of versions 1.37 to 1.45.
+ * last one that did not fail is taken, unless its answer calls tools. A `chat` span without an agent
+ * becomes a conversation unless another one continues it. The conventions are still in development;
+ * this source uses the names of versions 1.37 to 1.45.
  */
 import type { ChatMessage } from '@trinity-rft/core';
 import { parsed } from '../messages/json-text.js';
 import { readMessage, readMessages } from '../messages/read-messages.js';
 import { readTools } from '../messages/tool-calls.js';
 import { asList, fault, orFault } from '../record/fault.js';
-import { isPresent, type Conversation, type Json } from '../record/item.js';
+import { isPresent, type Conversation, type Fault, type Json } from '../record/item.js';
 import { meanScore, type Assembled, type Source } from './source.js';
 import { isSpanRecord, readSignals, type Signal, type Span } from './otel-spans.js';
 
 export const otel: Source = {
   looksFor: 'resourceSpans, resourceLogs, or spans with a trace id and attributes',
   detect: isSpanRecord,
-  read: (record) => readSignals(record).map((part) => ({ group: part.traceId, part })),
+  read: (record) => {
+    const signals = readSignals(record);
+    if (signals.length === 0) throw fault(noSignals);
+    return signals.map((part) => ({ group: part.traceId, part }));
+  },
   assemble: (parts) => assemble(parts as readonly Signal[]),
   mostOpen: 1000,
 };
+
+const noSignals =
+  'the record has no spans, evaluations or gen_ai.client.inference.operation.details (older events with messages are not read)';
 
 /** Names of operations that are model calls. */
 const calls: ReadonlySet<unknown> = new Set(['chat', 'generate_content', 'text_completion']);
@@ -27,27 +35,82 @@ const calls: ReadonlySet<unknown> = new Set(['chat', 'generate_content', 'text_c
 const operationOf = ({ attributes }: Span): unknown => attributes['gen_ai.operation.name'];
 
 function assemble(signals: readonly Signal[]): readonly Assembled[] {
-  const spans = new Map(
-    signals.filter((signal): signal is Span => 'end' in signal).map((span) => [span.spanId, span]),
-  );
+  const parts = new Map(signals.filter(isSpan).map((span) => [span.spanId, span]));
+  const spans = new Map(parts);
+  for (const { spanId, attributes } of signals.filter((signal) => !isSpan(signal))) {
+    const span = spans.get(spanId);
+    if (span) spans.set(spanId, { ...span, attributes: { ...span.attributes, ...attributes } });
+  }
   const chats = [...spans.values()].filter((span) => calls.has(operationOf(span)));
-  const byAgent = Map.groupBy(chats, (span) => agentOf(span, spans));
+  if (chats.length === 0) return [{ item: noCall([...spans.values()]), part: signals[0] }];
+  const bySpan = Map.groupBy(signals, ({ spanId }) => spanId);
+  const taken = (span: Span): readonly Assembled[] => {
+    const ids = new Set([topOf(span, spans).spanId, span.spanId]);
+    const scores = [...ids].flatMap((id) => bySpan.get(id) ?? []).flatMap((one) => one.scores);
+    return asList(orFault(() => conversationsOf(span, meanScore(scores)))).map((item) => ({
+      item,
+      part: parts.get(span.spanId),
+    }));
+  };
+  const byAgent = Map.groupBy(chats, (span) => {
+    const top = topOf(span, spans);
+    return isAgent(top) ? top.spanId : undefined;
+  });
   return [...byAgent].flatMap(([agent, ofAgent]) => {
+    if (agent === undefined) return notContinued(ofAgent, taken);
     const ended = ofAgent.filter((span) => !hasFailed(span));
     const newest = newestOf(ofAgent);
-    const last = ended.length > 0 ? newestOf(ended) : newest;
-    const ids = new Set([agent, last.spanId]);
-    const scores = signals
-      .filter(({ spanId }) => ids.has(spanId))
-      .flatMap((signal) => signal.scores);
-    const taken = (span: Span): readonly Assembled[] =>
-      asList(orFault(() => conversationsOf(span, meanScore(scores)))).map((item) => ({
-        item,
-        part: span,
-      }));
-    const items = taken(last);
+    const items = taken(ended.length > 0 ? newestOf(ended) : newest);
     return hasFailed(newest) && items.some(callsTool) ? taken(newest) : items;
   });
+}
+
+const isSpan = (signal: Signal): signal is Span => 'end' in signal;
+
+const isAgent = (span: Span): boolean => operationOf(span) === 'invoke_agent';
+
+/**
+ * Converts the calls whose instructions and messages do not begin those of a longer call. A call
+ * that failed or cannot be read continues only those whose answer calls tools. Answers are not compared, because histories
+ * may spell the arguments of tool calls in another way.
+ */
+function notContinued(
+  chats: readonly Span[],
+  taken: (span: Span) => readonly Assembled[],
+): readonly Assembled[] {
+  const items = new Map<Span, readonly Assembled[]>();
+  const kept: { readonly start: string; readonly isRead: boolean }[] = [];
+  const all = chats.map((span) => ({ start: startOf(span), span }));
+  for (const { start, span } of all.toSorted((a, b) => b.start.length - a.start.length)) {
+    const later = kept.filter(
+      (one) => one.start.length > start.length && one.start.startsWith(start),
+    );
+    if (later.some((one) => one.isRead)) continue;
+    const found = taken(span);
+    if (later.length > 0 && found.some(callsTool)) continue;
+    items.set(span, found);
+    kept.push({ start, isRead: found.some(({ item }) => 'messages' in item) });
+  }
+  return chats.flatMap((span) => items.get(span) ?? []);
+}
+
+/** Returns the instructions and messages of a call as text, up to where further messages follow. */
+function startOf({ attributes, spanId }: Span): string {
+  const { 'gen_ai.system_instructions': system, 'gen_ai.input.messages': input } = attributes;
+  const text = (typeof input === 'string' ? input : JSON.stringify(input ?? '')).trimEnd();
+  // No text continues one that is cut off.
+  const start = text.endsWith(']') ? text.slice(0, -1).trimEnd() : text + spanId;
+  return JSON.stringify(system ?? '') + start;
+}
+
+/** Returns why a trace has no conversation. */
+function noCall(spans: readonly Span[]): Fault {
+  if (spans.length === 0) return { reason: 'the trace has evaluations or messages, but no spans' };
+  return {
+    reason:
+      'no span has a gen_ai.operation.name of a model call, such as chat (AI SDK 5 and 6 and OpenInference record none); export with the GenAI conventions, such as AI SDK 7 with @ai-sdk/otel',
+    detail: [...new Set(spans.map(({ name }) => String(name)))].join(', '),
+  };
 }
 
 const newestOf = (spans: readonly Span[]): Span => spans.reduce((a, b) => (isLater(b, a) ? b : a));
@@ -84,19 +147,18 @@ const historyLength = ({ attributes }: Span): number => {
 };
 
 /**
- * Returns the id of the nearest `invoke_agent` span among the given span and its ancestors. If
- * there is none, returns the id of the topmost known ancestor.
+ * Returns the nearest `invoke_agent` span among the given span and its ancestors. If there is none,
+ * returns the topmost known ancestor.
  */
-function agentOf(span: Span, spans: ReadonlyMap<string, Span>): string {
+function topOf(span: Span, spans: ReadonlyMap<string, Span>): Span {
   let at = span;
   // Bounds the loop, because a damaged export may contain a cycle.
-  for (let depth = 0; depth < spans.size; depth++) {
-    if (operationOf(at) === 'invoke_agent') return at.spanId;
+  for (let depth = 0; depth < spans.size && !isAgent(at); depth++) {
     const parent = at.parentId === undefined ? undefined : spans.get(at.parentId);
     if (parent === undefined) break;
     at = parent;
   }
-  return at.spanId;
+  return at;
 }
 
 /** Returns one conversation per output message of the call. */
@@ -106,7 +168,9 @@ function conversationsOf(span: Span, score: Pick<Conversation, 'score'>): readon
   const input = attributeOf(attributes, 'gen_ai.input.messages');
   const output = attributeOf(attributes, 'gen_ai.output.messages');
   if (!isPresent(input) || !isPresent(output))
-    throw fault('the span does not record its messages; turn the recording of content on');
+    throw fault(
+      'the span has no gen_ai.input.messages and gen_ai.output.messages; record content, with conventions 1.37 or later',
+    );
   const instructions = attributeOf(attributes, 'gen_ai.system_instructions');
   const tools = readTools(attributeOf(attributes, 'gen_ai.tool.definitions'));
   if (!Array.isArray(output) || output.length === 0) throw fault('the span has no answer');

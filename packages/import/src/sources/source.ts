@@ -10,6 +10,7 @@ import {
   type Finished,
   type Item,
   type Json,
+  type Preference,
 } from '../record/item.js';
 
 /** A conversation, or the reason why there is none, and the part of the group that it comes from. */
@@ -45,6 +46,53 @@ export const has = (record: Json, ...keys: readonly string[]): boolean =>
 
 const user = (content: string): ChatMessage => ({ role: 'user', content });
 
+/**
+ * Puts the instructions that a record stores beside its messages, a string or a list of parts, before
+ * the messages, unless these start with instructions.
+ */
+export function withSystem(
+  system: unknown,
+  messages: readonly ChatMessage[],
+): readonly ChatMessage[] {
+  if (!isFilled(system) || ['system', 'developer'].includes(messages[0]?.role ?? ''))
+    return messages;
+  if (typeof system !== 'string' && !Array.isArray(system))
+    throw fault('system is neither a text nor parts', system);
+  return [...readMessage({ role: 'system', content: system }), ...messages];
+}
+
+/** Returns false for a missing value, a blank string and an empty list. */
+function isFilled(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(isPresent);
+  return isPresent(value) && (typeof value !== 'string' || value.trim() !== '');
+}
+
+const mediaColumn = /^(?:image|video|audio)s?$/;
+
+/** Matches answers that are classes. Beside one, `label` is a class too. */
+const verdict = /^\W*(?:true|false|yes|no)\W*$/i;
+
+/**
+ * Adds what the columns beside a conversation or pair say: which one holds images, videos or sounds;
+ * and whether the answer is a good one, by LLaMA-Factory's `kto_tag` or by TRL's `label`, which is
+ * true or false beside messages or a completion.
+ */
+export function withMarks<T extends Conversation | Preference>(item: T, record: Json): T {
+  const media = Object.keys(record).find(
+    (key) => mediaColumn.test(key) && isFilled(unwrapped(record[key])),
+  );
+  const marked = { ...item, ...(media !== undefined && { media }) };
+  const last = 'messages' in item ? item.messages.at(-1) : undefined;
+  if (last?.role !== 'assistant') return marked;
+  const { label, kto_tag: tag } = record;
+  const isMark =
+    typeof label === 'boolean' && (has(record, 'completion') || has(record, 'messages'));
+  const score = scoreOf(
+    tag ?? (isMark && !verdict.test(JSON.stringify(last.content)) ? label : undefined),
+  );
+  return score === undefined ? marked : { ...marked, score, isRejected: score === 0 };
+}
+
 /** Keys that may wrap a prompt in an object with no other keys. */
 const promptKeys: ReadonlySet<string> = new Set(['prompt', 'question', 'input', 'query', 'text']);
 
@@ -59,7 +107,8 @@ export function readPrompt(value: unknown): readonly ChatMessage[] {
   if (Array.isArray(prompt)) return readMessages(batchOfOne(prompt));
   if (!isJson(prompt)) throw fault('the prompt is neither a text nor messages', prompt);
   if ('role' in prompt) return readMessage(prompt);
-  if (isPresent(prompt['messages'])) return readPrompt(prompt['messages']);
+  if (isPresent(prompt['messages']))
+    return withSystem(prompt['system'], readPrompt(prompt['messages']));
   const [key = '', other] = Object.keys(prompt);
   if (other !== undefined || !promptKeys.has(key))
     throw fault('the prompt is an object without messages', Object.keys(prompt));

@@ -4,6 +4,7 @@
  * than training, and often sufficient.
  */
 import { mean, type RawTask } from '@trinity-rft/core';
+import { pickRow } from '@trinity-rft/core/support';
 import {
   meanInterval,
   pairedDifference,
@@ -17,6 +18,7 @@ import type { DatasetFields } from '../config/dataset-config.js';
 import type { TunerModelConfig, TunerModelFields } from '../config/model-config.js';
 import {
   checkJudgeFunction,
+  checkOptions,
   checkWorkflowFunction,
   type JudgeType,
   type ModelAdapter,
@@ -138,9 +140,16 @@ export async function comparePromptAndWeights<
   Response = unknown,
   Model = AgentModel,
 >(options: PromptAndWeightsOptions<Row, Response, Model>): Promise<PromptAndWeightsReport> {
+  checkOptions(
+    'comparePromptAndWeights()',
+    options,
+    'adapter evalDataset base prompt weights both prices tuning maxThreads logger',
+  );
   checkWorkflowFunction(options.workflowFunc);
   checkJudgeFunction(options.judgeFunc);
   const { base, weights, both = weights } = options;
+  for (const name of Object.keys(options.prompt))
+    pickRow('text in base.components named', base.components, name);
   const prompt = { ...base.components, ...options.prompt };
   const variants = [
     { name: 'base', components: base.components, fields: base.model },

@@ -3,6 +3,7 @@
  * agent frameworks.
  */
 import type { Logger, RawTask } from '@trinity-rft/core';
+import { assertKnownArgs } from '@trinity-rft/core/support';
 import type { AgentEndpoint, AgentModel } from '@trinity-rft/workflow';
 import { InvalidFunctionError, type JudgeOutput, type WorkflowOutput } from './outputs.js';
 
@@ -109,3 +110,14 @@ function checkFunction(what: string, shape: string, value: unknown): void {
 /** Returns the name of a function for messages, or `fallback` if the function has no name. */
 export const nameOf = (value: { readonly name: string }, fallback: string): string =>
   value.name === '' ? fallback : value.name;
+
+/**
+ * Checks the names of options.
+ * @param own names that the function takes besides those that all functions take, with spaces between
+ * @throws ConfigError for an unknown name
+ */
+export const checkOptions = (owner: string, options: object, own: string): void =>
+  assertKnownArgs(owner, options, [
+    ...['workflowFunc', 'judgeFunc', 'cwd', 'clock', 'signal'],
+    ...own.split(' '),
+  ]);

@@ -16,6 +16,7 @@ import type { DatasetFields } from '../config/dataset-config.js';
 import type { TunerModelConfig, TunerModelFields } from '../config/model-config.js';
 import {
   checkJudgeFunction,
+  checkOptions,
   checkWorkflowFunction,
   type JudgeType,
   type ModelAdapter,
@@ -80,6 +81,7 @@ export function selectModel<Row, Response, Model>(
 export async function selectModel<Row, Response, Model>(
   options: SelectModelOptions<Row, Response, Model>,
 ): Promise<SelectedModel> {
+  checkOptions('selectModel()', options, 'trainDataset candidateModels maxThreads adapter logger');
   checkWorkflowFunction(options.workflowFunc);
   checkJudgeFunction(options.judgeFunc);
   const { candidateModels, trainDataset } = options;

@@ -20,6 +20,7 @@ import { readDataset } from '../config/read-dataset.js';
 import { remoteModel } from '../config/remote-model.js';
 import {
   checkJudgeFunction,
+  checkOptions,
   checkWorkflowFunction,
   type JudgeType,
 } from '../functions/functions.js';
@@ -149,6 +150,11 @@ const schema = z.strictObject({
 export async function tunePrompt<Row = RawTask, Response = unknown>(
   options: TunePromptOptions<Row, Response>,
 ): Promise<TunedPrompt> {
+  checkOptions(
+    'tunePrompt()',
+    options,
+    'initSystemPrompt components trainDataset evalDataset config logger',
+  );
   checkWorkflowFunction(options.workflowFunc);
   checkJudgeFunction(options.judgeFunc);
   const config = checkFields('PromptTuneConfig', schema, options.config);

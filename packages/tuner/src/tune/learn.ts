@@ -3,6 +3,7 @@
  * returns the reward.
  */
 import type { RawTask } from '@trinity-rft/core';
+import { assertKnownArgs } from '@trinity-rft/core/support';
 import type { RunSummary } from '@trinity-rft/launcher';
 import type { AgentModel } from '@trinity-rft/workflow';
 import {
@@ -68,6 +69,7 @@ export async function learn<Row, Model>({
   adapter,
   ...settings
 }: LearnOptions<Row, Model>): Promise<RunSummary> {
+  assertKnownArgs('learn()', settings, ['signal', 'terminal', 'dryRun']);
   checkWorkflowFunction(workflowFunc);
   const scored = async (input: WorkflowInput<Row, Model>): Promise<WorkflowOutput> => ({
     reward: finite(nameOf(workflowFunc, 'workflowFunc'), await workflowFunc(input)),

@@ -6,6 +6,7 @@ import { adapterWorkflow, type Functions } from '../functions/adapter-workflow.j
 import { dryRun } from './dry-run.js';
 import {
   checkJudgeFunction,
+  checkOptions,
   checkWorkflowFunction,
   type JudgeType,
   type ModelAdapter,
@@ -62,6 +63,11 @@ export function tune<Row, Response, Model>(
 export async function tune<Row, Response, Model>(
   options: TuneOptions<Row, Response, Model>,
 ): Promise<RunSummary> {
+  checkOptions(
+    'tune()',
+    options,
+    'adapter terminal dryRun configPath algorithms env trainDataset evalDataset model auxiliaryModels algorithm projectName experimentName monitorType',
+  );
   checkWorkflowFunction(options.workflowFunc);
   if (options.judgeFunc !== undefined) checkJudgeFunction(options.judgeFunc);
   return train('tune()', options, options);

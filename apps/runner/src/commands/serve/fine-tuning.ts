@@ -69,7 +69,7 @@ function webhookOf(
   const secret = process.env[secretVariable];
   if (secret !== undefined && secret !== '') return { url, secret };
   throw invalid(
-    `--webhook needs the secret in ${secretVariable}: whsec_ and at least 24 bytes in base64.`,
+    `--webhook needs a secret. Expected whsec_ and at least 24 bytes in base64 in ${secretVariable}.`,
   );
 }
 
