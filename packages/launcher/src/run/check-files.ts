@@ -52,7 +52,7 @@ import {
   tasksFile,
 } from '../assembly/task-pipeline/stored-tasks.js';
 import { withRecordedDevices } from './changes/devices.js';
-import { inputsOf } from './changes/inputs.js';
+import { inputsOf, type Inputs } from './changes/inputs.js';
 import { areGuests } from './folders.js';
 import { describeChanges, describeInputs, isRecorded, recordedInputs } from './changes/resume.js';
 import { hasBegun, readStageProgress } from './progress.js';
@@ -115,6 +115,7 @@ export async function checkFiles(
       pipelines: [],
       digests: {},
       hasBegun: isRecorded(config, stage),
+      recorded: recordedInputs(config, stage),
       measure,
       extensions,
       signal,
@@ -190,6 +191,8 @@ export const inNoFile: ProblemAt = (_stage, key, message) => ({
 
 interface Check extends Reading {
   readonly hasBegun: boolean;
+  /** Inputs when the stage was last started. */
+  readonly recorded: Inputs | undefined;
   readonly measure: boolean;
   /** Plans of the stage's task pipelines. The check adds them to this list. */
   readonly pipelines: PipelinePlan[];
@@ -209,8 +212,13 @@ const nameOf = (key: KeyPath): string =>
     .join('')
     .slice(1);
 
-function addDigest({ digests }: Check, key: KeyPath, rows: readonly RawTask[]): void {
-  digests[nameOf(key)] = digestOfRows(rows);
+function addDigest(
+  { digests, recorded }: Check,
+  key: KeyPath,
+  rows: readonly RawTask[],
+): void {
+  const name = nameOf(key);
+  digests[name] = digestOfRows(rows, recorded?.[name]?.sha256);
 }
 
 /**
