@@ -66,6 +66,12 @@ describe('createRemoteModel', () => {
     expect(body).toEqual({ model: 'big', messages: ask, max_completion_tokens: 5 });
   });
 
+  it('asks a service that ignores n for each missing answer', async () => {
+    const { model, seen } = await serve([1, 2, 3].map(() => [200, completion] as const));
+    expect(await model.chat(ask, { n: 3 })).toHaveLength(3);
+    expect(seen.map(({ body }) => body['n'])).toEqual([3, undefined, undefined]);
+  });
+
   it('sends tools that the model may not call with tool_choice none', async () => {
     const { model, seen } = await serve([[200, completion]]);
     const tool = { type: 'function', function: { name: 'add' } } as const;

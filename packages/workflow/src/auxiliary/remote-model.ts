@@ -75,9 +75,16 @@ async function chat(
   }
   const temperature = call.temperature ?? defaults?.temperature;
   return remoteCall(options, call.signal, async (signal) => {
-    const body = toRequest(messages, call, options);
-    const { choices } = await client.chat.completions.create(body, { signal });
-    return choices.map((choice) => toResponse(choice, temperature ?? 1));
+    const ask = async (n: number): Promise<readonly ChatResponse[]> => {
+      const body = toRequest(messages, { ...call, n }, options);
+      const { choices } = await client.chat.completions.create(body, { signal });
+      return choices.map((choice) => toResponse(choice, temperature ?? 1));
+    };
+    const { n = 1 } = call;
+    const answers = await ask(n);
+    // Some services ignore `n`, for example Ollama.
+    const missing = Array.from({ length: Math.max(0, n - answers.length) }, () => ask(1));
+    return [...answers, ...(await Promise.all(missing)).flat()];
   });
 }
 
