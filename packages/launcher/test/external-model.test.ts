@@ -49,6 +49,19 @@ const beside = () => ({
 });
 const model = { model_path: 'model', max_prompt_tokens: 16, max_response_tokens: 4 };
 
+const taskset = {
+  name: 'sums',
+  path: 'tasks.jsonl',
+  format: { prompt_key: 'question', response_key: 'answer' },
+  default_workflow_type: 'simple_workflow',
+  default_reward_fn_type: 'any_digit',
+};
+const bench = {
+  mode: 'bench',
+  model: { ...model, external_model: external },
+  buffer: { explorer_input: { eval_tasksets: [taskset] } },
+};
+
 const textOf = (folder: string): string =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -57,27 +70,25 @@ const textOf = (folder: string): string =>
 
 it('is benchmarked, with no model opened here and its key nowhere', async () => {
   const before = opened;
-  const taskset = {
-    name: 'sums',
-    path: 'tasks.jsonl',
-    format: { prompt_key: 'question', response_key: 'answer' },
-    default_workflow_type: 'simple_workflow',
-    default_reward_fn_type: 'any_digit',
-  };
-  await runs.runWith(
-    'bench',
-    {
-      mode: 'bench',
-      model: { ...model, external_model: external },
-      buffer: { explorer_input: { eval_tasksets: [taskset] } },
-    },
-    beside(),
-  );
+  await runs.runWith('bench', bench, beside());
   expect(opened).toBe(before);
   const folder = path.join(runs.root, 'runs', 'Trinity-RFT', 'bench');
   const files = textOf(folder);
   expect(files).toContain('"bench/sums/finished_task_count":8');
   expect(files.includes(apiKey)).toBe(false);
+});
+
+it('ends a benchmark with what it said where it answers nothing', async () => {
+  const { engines, env } = beside();
+  const wrong = { engines, env: { ...env, TEACHER_KEY: 'another-key' } };
+  const error = await runs.runWith('refused', bench, wrong).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({
+    code: 'ALL_RUNS_FAILED',
+    message: expect.stringContaining('All 8 runs of the benchmark failed.') as string,
+    cause: {
+      message: expect.stringMatching(/^The external model "teacher" at \S+ answered 401/) as string,
+    },
+  });
 });
 
 it('teaches an algorithm that imitates', async () => {

@@ -212,11 +212,7 @@ const nameOf = (key: KeyPath): string =>
     .join('')
     .slice(1);
 
-function addDigest(
-  { digests, recorded }: Check,
-  key: KeyPath,
-  rows: readonly RawTask[],
-): void {
+function addDigest({ digests, recorded }: Check, key: KeyPath, rows: readonly RawTask[]): void {
   const name = nameOf(key);
   digests[name] = digestOfRows(rows, recorded?.[name]?.sha256);
 }
