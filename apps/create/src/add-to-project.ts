@@ -121,12 +121,24 @@ export async function addToProject({
       .toSorted(),
     kept,
     next: [
+      ...tsconfigNote(cwd, folder),
       installCommand(env, false),
       `cd ${quoted(folder)}`,
       `${run} trinity config check train.yaml`,
       `${run} trinity run train.yaml`,
     ],
   };
+}
+
+/** Returns a line for a tsconfig.json without `include`, which compiles the new folder too. */
+function tsconfigNote(cwd: string, folder: string): readonly string[] {
+  const file = path.join(cwd, 'tsconfig.json');
+  const chosen = /"(?:include|files)"\s*:/;
+  return !existsSync(file) || chosen.test(readFileSync(file, 'utf8'))
+    ? []
+    : [
+        `# tsconfig.json compiles every folder: set its "exclude" to ${JSON.stringify([folder])} plus node_modules and the outDir`,
+      ];
 }
 
 function templateOf(manifest: Manifest): string {
