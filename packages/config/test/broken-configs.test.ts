@@ -1093,13 +1093,13 @@ const cases: readonly Broken[] = [
     says: ['there is no', 'earlier run'],
   },
   {
-    name: 'a database server',
+    name: 'a database server of another kind',
     file: {
       buffer:
-        'buffer:\n  explorer_input: {taskset: {path: ./tasks.jsonl, default_workflow_type: w}}\n  trainer_input:\n    experience_buffer:\n      storage_type: sql\n      path: «postgresql://u:hunter2@host/db',
+        'buffer:\n  explorer_input: {taskset: {path: ./tasks.jsonl, default_workflow_type: w}}\n  trainer_input:\n    experience_buffer:\n      storage_type: sql\n      path: «mysql://u:hunter2@host/db',
     },
     key: 'buffer.trainer_input.experience_buffer.path',
-    says: ['postgresql', 'not supported', 'sqlite:///'],
+    says: ['mysql', 'not supported', 'sqlite:///'],
   },
   {
     name: 'a benchmark on nothing',

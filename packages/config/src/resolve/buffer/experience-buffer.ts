@@ -207,8 +207,8 @@ function databasePath(
   const { name, path } = context.input.buffer.trainer_input.experience_buffer;
   const own = join(jobDirectory, 'buffer', `${name}.db`);
   if (path === null || context.part !== undefined) return own;
-  if (storageType === 'sql') return sqlitePath(context, at('path'), path);
   if (isPostgres(path)) warnOfOneProcess(context, name);
+  else if (storageType === 'sql') return sqlitePath(context, at('path'), path);
   else
     context.warn(
       at('path'),
