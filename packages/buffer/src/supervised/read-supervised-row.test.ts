@@ -25,6 +25,11 @@ it.each([
     { promptType: 'plaintext', promptKey: 'question', responseKey: 'answer' },
   ],
   [
+    'a number as the answer',
+    { prompt: 'What is 1 + 1?', response: 2 },
+    { promptType: 'plaintext' },
+  ],
+  [
     'fields that are null in a table',
     { messages: conversation.map((message) => ({ ...message, tool_calls: null, name: null })) },
     {},
@@ -134,9 +139,9 @@ it.each<[string, Record<string, unknown>, Partial<SupervisedFormat>, string]>([
   ],
   [
     'a prompt that is no text',
-    { prompt: 3, response: 'r' },
+    { prompt: true, response: 'r' },
     { promptType: 'plaintext' },
-    'key "prompt": expected text, found a number',
+    'key "prompt": expected text, found a boolean',
   ],
 ])('rejects %s', (_what, rawTask, format, message) => {
   expect(() => read(rawTask, format)).toThrow(TaskError);
