@@ -1,3 +1,4 @@
+import { createExperience } from '@trinity-rft/core';
 import { recordingLogger } from '@trinity-rft/testing';
 import { expect, it } from 'vitest';
 import { createStepWarnings } from './warnings.js';
@@ -32,4 +33,23 @@ it('warns once that runs have several rewards, of which one counts', () => {
   const { rewardsDiffer } = createStepWarnings(logger);
   for (const runs of [undefined, 0, 2, 3]) rewardsDiffer(runs);
   expect(logger.messages('warn')).toEqual([expect.stringContaining('calls of 2 runs')]);
+});
+
+it('warns once that stats_key names nothing, with the names that there are', () => {
+  const logger = recordingLogger();
+  const { statsMissed } = createStepWarnings(logger);
+  const experience = createExperience({
+    tokens: [1, 2],
+    promptLength: 1,
+    logprobs: [-1],
+    policyVersion: 0,
+    temperature: 1,
+    info: { length: 3, answer: 'x' },
+    metrics: { accuracy: 1 },
+  });
+  for (const missing of [undefined, 0, 1, 2, 2]) statsMissed(missing, [experience, experience]);
+  statsMissed(2, []);
+  expect(logger.messages('warn')).toEqual([
+    expect.stringContaining('The first experience has accuracy, length.'),
+  ]);
 });

@@ -1,5 +1,5 @@
 /** Warnings about explore steps that succeed, but do not change the policy as expected. */
-import type { Logger } from '@trinity-rft/core';
+import type { Experience, Logger } from '@trinity-rft/core';
 
 export interface StepWarnings {
   /**
@@ -14,6 +14,11 @@ export interface StepWarnings {
    * last call counts.
    */
   rewardsDiffer(unevenRuns: number | undefined): void;
+  /**
+   * Called with the `missing_stats_count` of `reward_shaping_mapper`, and the experiences of the
+   * step.
+   */
+  statsMissed(missing: number | undefined, experiences: readonly Experience[]): void;
 }
 
 export function createStepWarnings(logger: Logger): StepWarnings {
@@ -21,6 +26,7 @@ export function createStepWarnings(logger: Logger): StepWarnings {
     experiencesStored: warnOfEmptySteps(logger),
     groupsCompared: warnOfIdenticalGroups(logger),
     rewardsDiffer: warnOfUnevenRuns(logger),
+    statsMissed: warnOfMissedStats(logger),
   };
 }
 
@@ -66,6 +72,21 @@ function warnOfUnevenRuns(logger: Logger): StepWarnings['rewardsDiffer'] {
     warned = true;
     logger.warn(
       `The calls of ${unevenRuns} runs have different rewards. Runs are compared by the reward of their last call; the others have no effect. Give every call of a run the same reward, choose an algorithm that reads rewards of steps (gigpo, from info.step_reward), or compare calls instead of runs (advantage_fn_args: { compare: calls }). This warning appears once; experience_pipeline/group_advantages/uneven_runs is written with every such step.`,
+    );
+  };
+}
+
+/** Warns once, when an operation on the reward was skipped as often as there are experiences. */
+function warnOfMissedStats(logger: Logger): StepWarnings['statsMissed'] {
+  let warned = false;
+  return (missing = 0, experiences) => {
+    const [first] = experiences;
+    if (warned || !first || missing < experiences.length) return;
+    warned = true;
+    const stats = Object.entries({ ...first.metrics, ...first.info });
+    const names = stats.flatMap(([name, value]) => (typeof value === 'number' ? [name] : []));
+    logger.warn(
+      `reward_shaping_mapper found no number under its stats_key ${missing} times in ${experiences.length} experiences, and left these rewards as they were. The first experience has ${names.join(', ') || 'none'}. Expected stats_key to be a number of info or of the metrics. This warning appears once; experience_pipeline/reward_shaping_mapper/missing_stats_count is written with every step.`,
     );
   };
 }
