@@ -299,12 +299,12 @@ describe('loadPlugins, told of mistakes,', () => {
     [
       'a module that is missing',
       () => folder({ 'a.ts': "import './gone.js';\n" }),
-      /^Plugin .*a\.ts cannot be loaded: Cannot find module '\.\/gone\.js'/,
+      /^Plugin .*a\.ts cannot be loaded: Cannot find module '\.\/gone\.js'(?!.*Install)/s,
     ],
     [
       'a package that is missing',
-      () => folder({ 'a.ts': "import 'not-installed-here';\n" }),
-      /^Plugin .*a\.ts cannot be loaded: Cannot find (?:module|package) 'not-installed-here'/,
+      () => folder({ 'a.ts': "import '@not/installed-here/deep';\n" }),
+      /^Plugin .*a\.ts cannot be loaded: Cannot find (?:module|package) '@not\/installed-here[^\n]*\. Install the package @not\/installed-here in your project\.$/,
     ],
     [
       'a directory without modules',

@@ -168,7 +168,15 @@ async function load(jiti: Jiti, file: string): Promise<Record<string, unknown>> 
   try {
     return await jiti.import<Record<string, unknown>>(file);
   } catch (cause) {
-    throw new ConfigError(`Plugin ${file} cannot be loaded: ${describeError(cause)}`, {
+    const why = describeError(cause);
+    const missing = /Cannot find (?:module|package) '((?:@[^/']+\/)?[^./:'\\][^/']*)/.exec(
+      why,
+    )?.[1];
+    const reason =
+      missing === undefined
+        ? why
+        : `${why.split('\n')[0]}. Install the package ${missing} in your project.`;
+    throw new ConfigError(`Plugin ${file} cannot be loaded: ${reason}`, {
       code: 'PLUGIN_LOAD',
       cause,
     });
