@@ -71,6 +71,7 @@ function start(
     longestPauseMs?: number;
     waitsFor?: () => string | undefined;
     metrics?: Metrics;
+    external?: AgentModel;
   } = {},
 ): Run {
   const runtime = testRuntime();
@@ -82,6 +83,7 @@ function start(
       return {
         model: fakeModel(options.records),
         auxiliaryModels: new Map(),
+        external: options.external,
         metrics: () => options.metrics ?? {},
         longestPauseMs: () => options.longestPauseMs ?? 0,
         waitsFor: options.waitsFor,
@@ -401,16 +403,22 @@ describe('runTask', () => {
       });
     });
 
-    it('is told of its model when its key is missing', async () => {
-      const { outcome } = start(
-        defineWorkflow({
-          name: 'w',
-          run: () => Promise.reject(new Error('OpenAI API key is missing.')),
-        }),
-        { metrics: { 'model/calls': 0 } },
-      );
-      expect((await outcome).runs[0]).toMatchObject({ error: { code: 'MODEL_BYPASSED' } });
-    });
+    it.each([
+      [undefined, 'MODEL_BYPASSED'],
+      [fakeModel(), 'WORKFLOW_THREW'],
+    ])(
+      'is told of its model when its key is missing, unless %o answers',
+      async (external, code) => {
+        const { outcome } = start(
+          defineWorkflow({
+            name: 'w',
+            run: () => Promise.reject(new Error('OpenAI API key is missing.')),
+          }),
+          { metrics: { 'model/calls': 0 }, external },
+        );
+        expect((await outcome).runs[0]).toMatchObject({ error: { code } });
+      },
+    );
   });
 
   it('gives a score to every recorded call', async () => {
