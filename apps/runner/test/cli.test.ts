@@ -4,7 +4,13 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { mainHere } from './support/main-here.js';
 import { startProduct } from './support/product.js';
 import { runArgs, startTrinity, trinity } from './support/trinity.js';
-import { createWorkspace, evalTasksets, twoStages, type Workspace } from './support/workspace.js';
+import {
+  createWorkspace,
+  evalTasksets,
+  twoStages,
+  type Tree,
+  type Workspace,
+} from './support/workspace.js';
 
 let workspace: Workspace;
 beforeAll(async () => {
@@ -231,6 +237,30 @@ describe('trinity config', () => {
     expect([bad.exitCode, bad.stdout]).toEqual([2, '']);
     expect(bad.stderr).toMatch(/bad\.yaml:3:15.*batch_size.*many/s);
     expect(bad.stderr).toMatch(/bad\.yaml:4:3.*epochs.*total_epochs/s);
+  });
+
+  const rows = {
+    storage_type: 'file',
+    path: 'tasks.jsonl',
+    format: { prompt_type: 'plaintext', prompt_key: 'question', response_key: 'answer' },
+  };
+  const supervised = {
+    mode: 'train',
+    algorithm: { algorithm_type: 'sft' },
+    buffer: { train_batch_size: 8, total_steps: 6, trainer_input: { experience_buffer: rows } },
+  };
+  const ofTasks = { buffer: { total_steps: null, total_epochs: 1 } };
+  it.each<[string, Tree, number, string]>([
+    ['explore steps', {}, 6, 'the run ends after 6 train steps: buffer.total_steps is 6.'],
+    ['steps of supervised rows', supervised, 6, 'the run ends after 6 train steps: buffer.total'],
+    ['tasks', ofTasks, 25, 'the tasks end after 25 train steps: 100 tasks,'],
+  ])('check compares trainer.total_steps with the %s', async (_name, over, last, text) => {
+    const warned = async (total_steps: number): Promise<string> => {
+      const file = workspace.config('bound.yaml', over, { trainer: { total_steps } });
+      return (await mainHere('config', 'check', inWorkspace(file), ...plugins())).stdout;
+    };
+    expect(await warned(last)).not.toContain('trainer.total_steps');
+    expect(await warned(last + 1)).toContain(`trainer.total_steps: got ${last + 1}, but ${text}`);
   });
 
   it('check and plan answer programs in JSON, with the same exit codes', async () => {

@@ -1,9 +1,10 @@
 // Tests sources of train batches besides rollouts: pairs, experts and teachers. Also tests rollouts
 // that are filtered by operators.
-import { readFileSync } from 'node:fs';
+import { linkSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { readExperiences } from '@trinity-rft/buffer';
+import { readExperiences, sqliteExperienceStore } from '@trinity-rft/buffer';
+import { createExperience } from '@trinity-rft/core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { mainHere } from './support/main-here.js';
 import { runHere } from './support/run-here.js';
@@ -156,7 +157,7 @@ describe('dpo on a file of pairs', () => {
     const tasks = ['--tasks', at('tasks.jsonl'), '--prompt-key', 'question'];
     expect(await mainHere('pairs', answers, ...tasks, '--output', choices)).toMatchObject({
       exitCode: 0,
-      stdout: expect.stringMatching(/choices\.db: [1-8] pairs/) as unknown,
+      stdout: expect.stringMatching(/choices\.db: [1-8] new pairs/) as unknown,
     });
     const database = new DatabaseSync(at('choices.db'));
     const { changes } = database.prepare('UPDATE pairs SET preferred = 2').run();
@@ -179,6 +180,47 @@ describe('dpo on a file of pairs', () => {
     expect(error).toBeUndefined();
     expect(trainer).toHaveLength(Number(changes));
     expect(previewOf('chosen')[0]).toMatchObject({ info: { preference: 'chosen' } });
+  });
+
+  it('writes pairs and rows only to a new or an empty file', async () => {
+    const at = (file: string): string => path.join(workspace.root, file);
+    const store = sqliteExperienceStore({ path: at('compared.db') });
+    await store.put(
+      [0, 1].map((run) =>
+        createExperience({
+          eid: { batch: 1, task: 0, run, step: 0, suffix: '0' },
+          tokens: [1, 2],
+          promptLength: 1,
+          reward: run,
+          responseText: String(run),
+          info: { row: 0 },
+        }),
+      ),
+    );
+    await store.close();
+    const tasks = ['--tasks', at('tasks.jsonl'), '--prompt-key', 'question'];
+    const compare = (...options: readonly string[]) =>
+      mainHere('pairs', at('compared.db'), ...tasks, ...options);
+    const text = (file: string): string => readFileSync(at(file), 'utf8');
+    workspace.write('people.jsonl', '');
+    const written = await compare('--output', at('people.jsonl'));
+    expect(written.stdout).toContain('people.jsonl: 1 new pairs');
+    workspace.write('people.jsonl', text('people.jsonl').replace('null', '2'));
+    await compare('--label-studio', '--output', at('people.json'));
+    linkSync(at('people.jsonl'), at('linked.jsonl'));
+    const files = ['people.jsonl', 'people.json', 'linked.jsonl', 'tasks.jsonl', 'compared.db'];
+    const before = files.map(text);
+    const refused = await Promise.all(
+      files.flatMap((file) => [
+        compare('--output', at(file)),
+        mainHere('pairs', at('people.jsonl'), '--output', at(file)),
+      ]),
+    );
+    for (const { exitCode, stderr } of refused) {
+      expect(exitCode).toBe(2);
+      expect(stderr).toMatch(/is not empty.*Name a new file/);
+    }
+    expect(files.map(text)).toEqual(before);
   });
 
   it('names file, row, key and cure of a bad row before anything starts', async () => {

@@ -8,8 +8,8 @@ const cwd = createWorkspace();
 
 interface Accepted {
   readonly file: Partial<typeof parts>;
-  /** Key of the only warning and a part of its text; undefined for no warning. */
-  readonly warns?: readonly [string, string];
+  /** Parts of the only warning, such as its key; undefined for no warning. */
+  readonly warns?: readonly string[];
 }
 
 /** Returns a file with a key of a section that is off. */
@@ -191,6 +191,54 @@ const accepted: Readonly<Record<string, Accepted>> = {
       },
     ]),
   ),
+  ...Object.fromEntries(
+    [
+      ['queue, storage: memory, path: ./data.db', 'path'],
+      ['queue, storage: memory, keep_trained_steps: 2', 'keep_trained_steps'],
+      ['queue, storage: memory, path: "postgresql://host/db"', 'path'],
+      ['sql, storage: memory', 'storage'],
+    ].map(([set, key]): [string, Accepted] => [
+      `${key} of storage_type: ${set}`,
+      {
+        file: {
+          buffer: `${parts.buffer}\n  trainer_input: {experience_buffer: {storage_type: ${set}}}`,
+        },
+        warns: [`experience_buffer.${key}: ignored.`],
+      },
+    ]),
+  ),
+  'a place where the processes of a run meet, whatever one process would use': {
+    file: {
+      buffer: `${parts.buffer}\n  trainer_input: {experience_buffer: {storage: memory, path: "postgresql://host/db", keep_trained_steps: 2}}`,
+      rest: 'cluster: {explorers: 2}',
+    },
+  },
+  'the size of an explore step in mode train': {
+    file: {
+      ...supervisedFile(''),
+      buffer: supervisedFile('').buffer!.replace('_size: 1', '_size: 1\n  batch_size: 9'),
+    },
+    warns: ['buffer.batch_size: ignored. In mode train nothing is explored'],
+  },
+  'the size of an explore step in mode train that gives the size of a train step': {
+    file: {
+      ...supervisedFile(''),
+      buffer: supervisedFile('').buffer!.replace('train_batch_size: 1', 'batch_size: 9'),
+    },
+  },
+  'the runs of a task of supervised rows': {
+    file: { ...supervisedFile(''), algorithm: 'algorithm: {algorithm_type: dpo, repeat_times: 2}' },
+    warns: ['algorithm.repeat_times: ignored. In mode train nothing is explored'],
+  },
+  'the room of experiences that are all stored already': {
+    file: {
+      top: 'mode: train',
+      algorithm: 'algorithm: {algorithm_type: grpo, repeat_times: 4}',
+      buffer:
+        'buffer:\n  train_batch_size: 4\n  trainer_input: {experience_buffer: {storage_type: sql, path: tasks.jsonl, capacity: 5}}',
+    },
+    warns: ['experience_buffer.capacity: ignored. In mode train nothing is explored'],
+  },
   'a part that the file itself switches off': {
     file: { rest: 'explorer: {dynamic_timeout: {enable: false, ratio: 4}}' },
   },
@@ -233,7 +281,6 @@ const accepted: Readonly<Record<string, Accepted>> = {
     file: {
       ...supervisedFile(''),
       model: 'model: {model_path: ./tiny, external_model: {model_name: gpt}}',
-      rest: 'explorer: {over_rollout: {wait_after_min: 4}, dynamic_timeout: {ratio: 4}}',
     },
   },
   'the batches of dapo, which samples dynamically': {
@@ -357,16 +404,47 @@ it.each(['train', 'serve'])('warns of each key for what mode %s does not do', (m
     yaml({
       top: `mode: ${mode}`,
       algorithm: `algorithm: {algorithm_type: ${algorithm}}`,
-      buffer: `buffer:\n  train_batch_size: 1\n  explorer_input:\n    eval_tasksets: [{path: ./tasks.jsonl, default_workflow_type: nosuch}]\n  ${mode === 'train' ? 'trainer_input: {experience_buffer: {path: tasks.jsonl}}' : ''}`,
-      rest: 'explorer: {eval_interval: 5}\nsynchronizer: {sync_style: fully_async, max_staleness: 3}',
+      buffer: `buffer:\n  train_batch_size: 1\n  explorer_input:\n    taskset: {path: ./tasks.jsonl, default_workflow_type: nosuch}\n    eval_tasksets: [{path: ./tasks.jsonl, default_workflow_type: nosuch}]\n  ${mode === 'train' ? 'trainer_input: {experience_buffer: {path: tasks.jsonl}}' : ''}`,
+      rest: 'explorer: {eval_interval: 5, failure_reward: 0, max_inflight_batches: 3, over_rollout: {wait_after_min: 5}, dynamic_timeout: {ratio: 4}}\ncluster: {explorers: 2}\nsynchronizer: {sync_style: fully_async, max_staleness: 3}',
     }),
   );
   const keys = warnings.flatMap((text) => / (\S+): ignored\. In mode/.exec(text)?.[1] ?? []);
   expect(keys.toSorted()).toEqual([
     'buffer.explorer_input.eval_tasksets',
+    'buffer.explorer_input.taskset',
+    'cluster.explorers',
+    'explorer.dynamic_timeout',
     'explorer.eval_interval',
+    'explorer.failure_reward',
+    'explorer.max_inflight_batches',
+    'explorer.over_rollout',
     'synchronizer.max_staleness',
     'synchronizer.sync_style',
+  ]);
+});
+
+it('warns of each key for what mode bench does not do', () => {
+  const { warnings } = parse(
+    cwd,
+    yaml({
+      top: 'mode: bench',
+      buffer:
+        'buffer:\n  total_steps: 5\n  explorer_input:\n    taskset: {path: ./tasks.jsonl}\n    eval_tasksets: [{path: ./tasks.jsonl, default_workflow_type: math_workflow}]',
+      rest: 'explorer: {failure_reward: 0, max_inflight_batches: 3, over_rollout: {ratio: 0.5}}\ncluster: {explorers: 2}\nsynchronizer: {sync_interval: 3, sync_style: fully_async}\ntrainer: {total_steps: 3, save_interval: 2}',
+    }),
+  );
+  const keys = warnings.flatMap((text) => / (\S+): ignored\. In mode/.exec(text)?.[1] ?? []);
+  expect(keys.toSorted()).toEqual([
+    'buffer.explorer_input.taskset',
+    'buffer.total_steps',
+    'cluster.explorers',
+    'explorer.failure_reward',
+    'explorer.max_inflight_batches',
+    'explorer.over_rollout',
+    'synchronizer.sync_interval',
+    'synchronizer.sync_style',
+    'trainer.save_interval',
+    'trainer.total_steps',
   ]);
 });
 

@@ -74,6 +74,7 @@ describe('keys that a mode does not read', () => {
 
   it('are named in mode serve, unless the command sets the mode', () => {
     const keys = [
+      'buffer.explorer_input.taskset',
       'buffer.total_steps',
       'buffer.total_epochs',
       'synchronizer.trainer_sync_interval',

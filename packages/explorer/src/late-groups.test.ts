@@ -26,6 +26,34 @@ describe('groups that wait for rewards', () => {
     await groupsOver([], ['1/1']).untilDue(new AbortController().signal);
   });
 
+  it('are not read while one of them still waits', async () => {
+    const runtime = testRuntime();
+    let reads = 0;
+    const lateRewards: Partial<LateRewards> = {
+      waiting: () => [{ run: '1/0/3', deadline: 10_000 }],
+      due: (now) => {
+        reads++;
+        return now < 10_000 ? [] : [{ task: '1/0', step: 1, runs: [] }];
+      },
+      commit: () => undefined,
+    };
+    const late = createLateGroups({
+      store: { lateRewards },
+      settings: {},
+      runtime,
+    } as unknown as Parameters<typeof createLateGroups>[0]);
+    late.restore(1, ['1/0']);
+    reads = 0;
+    const ended = late.untilDue(new AbortController().signal);
+    await runtime.clock.advance(9_999);
+    expect([reads, runtime.clock.sleeping]).toEqual([0, 1]);
+    await runtime.clock.advance(500);
+    await ended;
+    expect(reads).toBe(0);
+    late.take(2);
+    expect([reads, late.waiting()]).toEqual([1, undefined]);
+  });
+
   it('are refused by name if the store does not contain them', () => {
     const lost = expect.objectContaining({
       code: 'LATE_REWARDS_LOST',
@@ -39,6 +67,7 @@ describe('groups that wait for rewards', () => {
     const late = groupsOver(open, []);
     late.restore(1, ['1/0']);
     open.pop();
-    await expect(late.untilDue(new AbortController().signal)).rejects.toThrow('such as task 1/0');
+    await late.untilDue(new AbortController().signal);
+    expect(() => late.take(2)).toThrow('such as task 1/0');
   });
 });

@@ -8,6 +8,7 @@ export interface LateGroups {
   /**
    * Removes the groups that no longer wait, because each rollout has a reward or has passed its
    * deadline. Returns their experiences as experiences of explore step `step`.
+   * @throws BufferError if the store does not contain a group that waits
    */
   take(step: number): readonly Experience[];
   /** Stores the groups of the step that wait for rewards. */
@@ -29,10 +30,7 @@ export interface LateGroups {
   restore(step: number, waiting: readonly string[]): void;
   /** Returns the metrics of the last `take`, under `rollout/late_rewards/`. */
   metrics(): Metrics;
-  /**
-   * Waits until no group waits for rewards.
-   * @throws BufferError if the store does not contain a group that waits
-   */
+  /** Waits until no group waits for rewards. */
   untilDue(signal: AbortSignal): Promise<void>;
 }
 
@@ -102,7 +100,9 @@ export function createLateGroups({
         logger.info(
           `All tasks are explored. Waits for the rewards of ${waiting.length} of them, at the latest until their deadlines: trinity reward RUN ID VALUE.`,
         );
-      while (findDue().length < waiting.length) await clock.sleep(lookEveryMs, signal);
+      // Reading the due groups instead would decode all experiences at each check.
+      while (rewards.waiting().some(({ deadline }) => deadline > clock.now()))
+        await clock.sleep(lookEveryMs, signal);
     },
   };
 }

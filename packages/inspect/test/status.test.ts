@@ -1,7 +1,7 @@
 /** Tests `trinity status` and `trinity why` with real processes that are stopped, killed, or wait. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
 import { findPostgres, startPostgres } from '@trinity-rft/test-support';
@@ -103,6 +103,27 @@ describe('why', () => {
       );
     },
   );
+
+  it('is followed when its folder is replaced, until it is removed', async () => {
+    const start = async (name: string): Promise<void> => {
+      mkdirSync(folder, { recursive: true });
+      const store = await openRunStore({ url: path.join(folder, 'run.db'), run: 'project/run' });
+      await store.join({ role: 'trainer', name, host: hostname(), pid: process.pid });
+      await store.close();
+    };
+    await start('old');
+    const reader = await openStatus(folder);
+    const names = async () => (await reader.look()).members.map(({ name }) => name);
+    expect(await names()).toEqual(['old']);
+    rmSync(folder, { recursive: true });
+    await start('new');
+    expect(await Promise.all([names(), names()])).toEqual([['new'], ['new']]);
+    // The last connection removes the log.
+    expect(existsSync(path.join(folder, 'run.db-wal'))).toBe(false);
+    rmSync(folder, { recursive: true });
+    await expect(names()).rejects.toThrow(/There is no /);
+    await reader.close();
+  });
 
   it('says which role is missing, follows waits to the process that works, and finds circles', async () => {
     await member('trainer', 't', 'the tasks of explore step 1', 'explorer');

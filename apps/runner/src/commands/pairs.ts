@@ -1,7 +1,7 @@
 /**
  * `trinity pairs`: writes stored responses for people to compare, and DPO rows from their choices.
  */
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { redactText } from '@trinity-rft/core/support';
 import type { Command } from 'commander';
 import { jsonText, type AddCommand } from '../shared/command.js';
@@ -25,7 +25,7 @@ export const addPairs: AddCommand = (program, { exitWith, write }) =>
     )
     .requiredOption(
       '--output <file>',
-      'file to write; pairs also into a database: sqlite:///file.db or postgresql://...',
+      'new file to write; pairs also into a database: sqlite:///file.db or postgresql://...',
     )
     .option('--tasks <file>', 'the task set that was explored; <from> is the database of the run')
     .option('--prompt-key <name>', 'column of the prompt in the task set', 'prompt')
@@ -48,12 +48,18 @@ export const addPairs: AddCommand = (program, { exitWith, write }) =>
             `without a database (sqlite:///file.db or postgresql://...) as ${place}, which is ${redactText(holder)}`,
             '--table',
           );
+        const output = isDatabase(given.output)
+          ? undefined
+          : await stat(given.output).catch(() => undefined);
+        if (output?.isFile() && output.size > 0)
+          throw invalid(
+            `--output is "${given.output}", which is not empty and may hold choices of people. Name a new file, or delete this one.`,
+          );
         const count = await (given.tasks === undefined
           ? writeChosen(from, given)
           : writePairs(from, { ...given, tasks: given.tasks }));
-        write(
-          `${redactText(given.output)}: ${count} ${given.tasks === undefined ? 'rows' : 'pairs'}\n`,
-        );
+        const what = given.tasks === undefined ? 'rows' : 'new pairs';
+        write(`${redactText(given.output)}: ${count} ${what}\n`);
         return exitCodes.done;
       }),
     );

@@ -1,4 +1,5 @@
 /** `trinity run`: runs or resumes a configuration. */
+import path from 'node:path';
 import type { ResolvedConfig } from '@trinity-rft/config';
 import { Option } from 'commander';
 import type { RunSummary, Terminal } from '@trinity-rft/launcher';
@@ -61,8 +62,9 @@ async function runFile(
 ): Promise<number> {
   const { renderEnd, reportRun } = await import('@trinity-rft/inspect');
   const { run } = await import('@trinity-rft/launcher');
-  const { explorers, runName } = await supervisedOf(configPath, given);
-  if (explorers > 0) return superviseRun({ ...given, configPath, explorers, runName }, terminal);
+  const supervised = await supervisedOf(configPath, given);
+  if (supervised.explorers > 0)
+    return superviseRun({ ...given, configPath, ...supervised }, terminal);
   const summary = await interruptible(terminal, (signal) =>
     run({
       configPath,
@@ -105,30 +107,24 @@ function overridesOf({ mode, explorerName, explorers }: RunArguments) {
   };
 }
 
-interface Supervised {
-  /**
-   * Number of explorer processes that the supervisor starts; 0 if this process does everything
-   * itself.
-   */
-  readonly explorers: number;
-  readonly runName: string;
-}
-
 /**
- * Returns the processes that a supervisor starts, and the name of their run.
+ * Returns what a supervisor needs to know of the run. `explorers` is 0 if this process does
+ * everything itself.
  * @throws ConfigError if `--explorers` is not a number or contradicts other options, or if the file
  * cannot have explorers
  */
-async function supervisedOf(configPath: string, given: RunArguments): Promise<Supervised> {
+async function supervisedOf(configPath: string, given: RunArguments) {
   const { name: runName, stages } = await resolved(configPath, given);
-  const [{ mode, part, cluster }] = stages;
+  const [{ mode, part, cluster, monitor }] = stages;
+  const metricsFile = path.join(monitor.directory, 'metrics.jsonl');
   const { explorers } = cluster;
   const isAsked = given.explorers !== undefined && explorers > 0;
   if (mode !== 'both' && isAsked)
     throw invalid(
       `--explorers is ${explorers}, and the mode of ${configPath} is ${mode}. Expected mode both.`,
     );
-  if (mode !== 'both' || (part !== undefined && !isAsked)) return { explorers: 0, runName };
+  if (mode !== 'both' || (part !== undefined && !isAsked))
+    return { explorers: 0, runName, metricsFile };
   const others = [
     part !== undefined && given.mode !== undefined && `--mode ${given.mode}`,
     given.explorerName !== undefined && '--explorer-name',
@@ -138,7 +134,7 @@ async function supervisedOf(configPath: string, given: RunArguments): Promise<Su
     throw invalid(
       `This run starts a trainer and ${explorers} explorers, so ${others.join(' and ')} would have no effect. Leave out what is for one process, or use --explorers 0.`,
     );
-  return { explorers, runName };
+  return { explorers, runName, metricsFile };
 }
 
 async function resolved(configPath: string, given: RunArguments): Promise<ResolvedConfig> {

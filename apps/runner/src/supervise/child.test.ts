@@ -3,9 +3,11 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { systemClock } from '@trinity-rft/core';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { restartWithServerFlags, serverFlags } from '../shared/server-flags.js';
 import { startChild, type ChildEnd, type ChildOptions } from './child.js';
+import { superviseRun } from './supervise-run.js';
 
 let folder = '';
 const { argv, execArgv } = process;
@@ -13,15 +15,27 @@ beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'trinity-child-'));
 });
 afterEach(() => {
+  vi.restoreAllMocks();
   Object.assign(process, { argv, execArgv });
   rmSync(folder, { recursive: true });
 });
 
-/** Starts a script instead of the command, and returns how it ended. */
-function endOf(text: string, options: Partial<ChildOptions> = {}): Promise<ChildEnd> {
+/** Makes a script the command. */
+function setCommand(text: string): void {
   const script = path.join(folder, 'script.mjs');
   writeFileSync(script, text);
   Object.assign(process, { argv: [argv[0], script] });
+}
+
+function everyRunLasts(ms: number): void {
+  let now = 0;
+  vi.spyOn(Date, 'now').mockImplementation(() => (now += ms));
+  vi.spyOn(systemClock, 'sleep').mockResolvedValue();
+}
+
+/** Starts a script instead of the command, and returns how it ended. */
+function endOf(text: string, options: Partial<ChildOptions> = {}): Promise<ChildEnd> {
+  setCommand(text);
   const usual = { name: 'training', args: [], isShown: false, onRestart: () => undefined };
   return startChild({ ...usual, ...options }).ended;
 }
@@ -59,4 +73,42 @@ it('is not restarted when this would not help', async () => {
     reason: 'ended with exit code 1',
   });
   expect(restarts).toEqual(['training ended with exit code 1; it starts again in 1 s.']);
+});
+
+it.each([
+  ['five times if it ends within a minute', 59_000, () => 0, 5],
+  ['20 times after it last advanced', 61_000, (count: number) => Math.min(count, 3), 3 + 20],
+])('is restarted %s', async (_name, ranMs, progress, most) => {
+  everyRunLasts(ranMs);
+  let restarts = 0;
+  const end = await endOf('process.exit(1);', {
+    progress: () => progress(restarts),
+    onRestart: () => void restarts++,
+  });
+  expect([end.exitCode, restarts]).toEqual([1, most]);
+});
+
+it('does not advance if it is a trainer and only explorers take steps', async () => {
+  const metricsFile = path.join(folder, 'metrics.jsonl');
+  const lines = (['trainer', 'explorer'] as const).map((role) => ({ role, step: 1, metrics: {} }));
+  writeFileSync(metricsFile, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  setCommand(`
+    import { appendFileSync, readFileSync } from 'node:fs';
+    const file = ${JSON.stringify(metricsFile)};
+    if (process.argv.includes('explore')) {
+      process.on('disconnect', () => process.exit(0));
+      setInterval(() => {}, 1000);
+    } else {
+      const step = readFileSync(file, 'utf8').split('\\n').length;
+      appendFileSync(file, JSON.stringify({ role: 'explorer', step, metrics: {} }) + '\\n');
+      process.exit(step > 30 ? 0 : 1);
+    }`);
+  everyRunLasts(61_000);
+  const written: string[] = [];
+  const options = { configPath: 'run.yaml', runName: 'run', plugin: [], pluginDir: [] };
+  const exitCode = await superviseRun({ ...options, explorers: 1, metricsFile }, {
+    write: (text: string) => void written.push(text),
+  } as unknown as Parameters<typeof superviseRun>[1]);
+  const restarts = written.filter((text) => text.startsWith('trainer ended'));
+  expect([exitCode, restarts.length]).toEqual([1, 20]);
 });

@@ -25,6 +25,11 @@ export interface ChildOptions {
    */
   readonly mayHelp?: (() => Promise<boolean>) | undefined;
   /**
+   * Returns a number that grows while the work advances, such as the last train step.
+   * @default the number never grows
+   */
+  readonly progress?: (() => number | Promise<number>) | undefined;
+  /**
    * True if the process is not restarted after it has ended with the exit code of an interrupt.
    * @default false
    */
@@ -53,6 +58,11 @@ export interface ChildEnd {
  * starts a new count.
  */
 const maxRestarts = 5;
+/**
+ * Maximum number of restarts while the work does not advance: loading a model may take longer than
+ * {@link healthyMs}, and the same step may fail after each restart.
+ */
+const maxIdleRestarts = 20;
 const healthyMs = 60_000;
 const firstPauseMs = 1000;
 
@@ -61,18 +71,24 @@ export function startChild(options: ChildOptions): Child {
   let stopping = false;
   const pause = new AbortController();
   const run = async (): Promise<ChildEnd> => {
+    let furthest = 0;
+    let idleRestarts = 0;
     for (let restarts = 0; ; restarts++) {
       const start = Date.now();
       const lines = lastLines(20);
       const { code, reason } = await runOnce(options, lines, (child) => {
         current = child;
       });
+      const ranMs = Date.now() - start;
       const end = { name: options.name, exitCode: code, output: lines.text(), reason };
-      if (Date.now() - start > healthyMs) restarts = 0;
       const isOver =
         isFinal(code) || (options.mayBeInterrupted === true && code === exitCodes.interrupted);
-      const isHopeless = async (): Promise<boolean> => (await options.mayHelp?.()) === false;
-      if (stopping || isOver || restarts >= maxRestarts || (await isHopeless())) return end;
+      if (stopping || isOver || (await options.mayHelp?.()) === false) return end;
+      const reached = (await options.progress?.()) ?? 0;
+      if (reached > furthest) idleRestarts = 0;
+      furthest = Math.max(furthest, reached);
+      if (ranMs > healthyMs) restarts = 0;
+      if (restarts >= maxRestarts || idleRestarts++ >= maxIdleRestarts) return end;
       const pauseMs = firstPauseMs * 2 ** restarts;
       options.onRestart(`${options.name} ${reason}; it starts again in ${pauseMs / 1000} s.`);
       await systemClock.sleep(pauseMs, pause.signal).catch(() => undefined);

@@ -8,6 +8,8 @@ import { startChild, type Child, type ChildEnd } from './child.js';
 export interface SuperviseOptions extends PluginOptions {
   readonly configPath: string;
   readonly explorers: number;
+  /** File to which the trainer writes metrics. */
+  readonly metricsFile: string;
   /** Run name of all processes, which they keep when they are restarted. */
   readonly runName: string;
   readonly newRun?: boolean;
@@ -28,18 +30,25 @@ const graceMs = 30_000;
 export async function superviseRun(options: SuperviseOptions, terminal: Terminal): Promise<number> {
   const { explorers } = options;
   const onRestart = (message: string): void => terminal.write(`${message}\n`);
+  const progress = async (): Promise<number> => {
+    const { readMetrics } = await import('@trinity-rft/monitor');
+    const lines = await readMetrics(options.metricsFile).catch(() => []);
+    // Explore steps may run ahead of a train step that always fails.
+    return lines.findLast(({ role }) => role === 'trainer')?.step ?? 0;
+  };
   terminal.write(`One trainer and ${explorers} explorers, each a process of its own.\n`);
   const trainer = startChild({
     name: 'trainer',
     args: argsOf(options, ['--mode', 'train']),
     isShown: true,
     mayBeInterrupted: true,
+    progress,
     onRestart,
   });
   const others = Array.from({ length: explorers }, (_, i) => {
     const name = `explorer-${i + 1}`;
     const args = argsOf(options, ['--mode', 'explore', '--explorer-name', name]);
-    return startChild({ name, args, isShown: false, onRestart });
+    return startChild({ name, args, isShown: false, progress, onRestart });
   });
   return interruptible(terminal, async (signal) => {
     const stopAll = (): void => [trainer, ...others].forEach((child) => child.stop());

@@ -83,6 +83,7 @@ describe('a reward that comes later', () => {
     const earlier = new DatabaseSync(file);
     earlier.exec(`DROP TABLE stored_number; DROP TRIGGER score_is_final;
       CREATE TRIGGER score_is_final BEFORE UPDATE ON score BEGIN SELECT RAISE(ABORT, 'final'); END`);
+    for (const column of ['run', 'task']) earlier.exec(`DROP INDEX pending_experience_${column}`);
     for (const table of ['pending_run', 'pending_experience', 'score'])
       earlier.exec(`ALTER TABLE ${table} DROP COLUMN checksum`);
     earlier.close();
@@ -90,6 +91,12 @@ describe('a reward that comes later', () => {
     rewards = lateRewardsBeside(file);
     rewards.score('1/0/1', 1);
     expect(dueAt(0)).toEqual([['1/0', 0.5, 1]]);
+    const database = new DatabaseSync(file, { readOnly: true });
+    for (const column of ['run', 'task']) {
+      const query = `EXPLAIN QUERY PLAN SELECT bytes FROM pending_experience WHERE ${column} = ''`;
+      expect(database.prepare(query).get()?.['detail']).toMatch(/^SEARCH/);
+    }
+    database.close();
   });
 
   it('is refused by name when it, its run or its log has been changed', async () => {

@@ -19,7 +19,7 @@ import {
   type PendingGroup,
   type RewardReceipt,
 } from '@trinity-rft/core/store';
-import { applicationId, refusals, schema, upgrade, type Refusal } from './schema.js';
+import { applicationId, indexes, refusals, schema, upgrade, type Refusal } from './schema.js';
 
 export { refusals };
 
@@ -158,6 +158,7 @@ const notOpened = (path: string, cause: unknown): TrinityError =>
 function prepareSchema(database: DatabaseSync, path: string): void {
   inTransaction(database, () => {
     if (isEmpty(database, path)) database.exec(schema);
+    database.exec(indexes);
   });
 }
 

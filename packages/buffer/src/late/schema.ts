@@ -51,6 +51,11 @@ export const schema = `
   PRAGMA user_version = 1;
 `;
 
+export const indexes = `
+  CREATE INDEX IF NOT EXISTS pending_experience_run ON pending_experience (run);
+  CREATE INDEX IF NOT EXISTS pending_experience_task ON pending_experience (task);
+`;
+
 /**
  * Statements that migrate tables of version 1. After the migration, the checksum of a reward may be
  * changed, but not the reward itself.

@@ -124,8 +124,11 @@ describe.each(suites)('a run in a shared store in %s', (kind) => {
     );
     await old.leave(member);
     await expect(open(run, { ...anew, hasBegun: true })).rejects.toThrow(/cannot start over in it/);
+    const reader = await readRunStore({ url: url(), run });
     const fresh = await open(run, anew);
     expect((await fresh.view()).trainStep).toBe(0);
+    expect((await reader?.view())?.trainStep).toBe(0);
+    await reader?.close();
     await open(run, anew);
     expect((await old.view()).trainStep).toBe(1);
     await expect(open(run, claimOf({ hasBegun: true }))).rejects.toThrow(/\/runs\/b/);

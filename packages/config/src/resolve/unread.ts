@@ -23,6 +23,17 @@ const ofEvaluations = (reason: string): readonly UnreadKeys[] => [
   { section: ['explorer'], names: ['eval_interval'], reason },
 ];
 
+/** Keys for rollouts of tasks to train on, in modes that have none. `others` are of the explorer. */
+const ofRollouts = (reason: string, ...others: readonly string[]): readonly UnreadKeys[] => [
+  { section: ['buffer', 'explorer_input'], names: ['tasksets'], reason },
+  {
+    section: ['explorer'],
+    names: ['failure_reward', 'max_inflight_batches', 'over_rollout', ...others],
+    reason,
+  },
+  { section: ['cluster'], names: ['explorers'], reason },
+];
+
 /** Keys that determine when explorer and trainer meet. */
 const timing = [
   'sync_style',
@@ -38,6 +49,7 @@ const furtherTasks = {
   reason: 'no further tasks are drawn',
 };
 
+const trainsNothing = 'nothing is trained';
 const evaluates = 'nothing is evaluated; trinity eval FILE evaluates the checkpoints';
 
 /** Keys that have no effect, by mode, with the reason. */
@@ -54,6 +66,7 @@ const unread: Readonly<Partial<Record<Mode, readonly UnreadKeys[]>>> = {
       reason: 'clients decide how much is explored; trainer.total_steps limits the train steps',
     },
     furtherTasks,
+    ...ofRollouts('clients explore', 'dynamic_timeout'),
     ...ofEvaluations(evaluates),
   ],
   train: [
@@ -68,7 +81,15 @@ const unread: Readonly<Partial<Record<Mode, readonly UnreadKeys[]>>> = {
       reason: 'no explorer takes the weights',
     },
     furtherTasks,
+    ...ofRollouts('nothing is explored', 'dynamic_timeout'),
     ...ofEvaluations(evaluates),
+  ],
+  bench: [
+    { section: ['buffer'], names: ['total_steps', 'total_epochs'], reason: trainsNothing },
+    { section: ['synchronizer'], names: ['sync_interval', ...timing], reason: trainsNothing },
+    { section: ['trainer'], names: ['total_steps', 'save_interval'], reason: trainsNothing },
+    furtherTasks,
+    ...ofRollouts(trainsNothing),
   ],
 };
 
@@ -138,12 +159,26 @@ function saySwitchedOff(context: StageContext): void {
       sayIgnored(context, section, names, `It needs ${section.at(-1)}.${by}.`);
 }
 
-/** Key that a server reads only if the replay buffer is enabled. */
-const unboundedStore: UnreadKeys = {
-  section: experienceBuffer,
-  names: ['capacity'],
-  reason: 'clients do not wait for the trainer',
-};
+/** Keys that a mode reads only with some algorithms, or with some values of other keys. */
+function unreadHere(
+  { mode, input: { buffer } }: StageContext,
+  { needsRollouts }: AlgorithmConfig,
+): readonly UnreadKeys[] {
+  const isReplay = buffer.trainer_input.experience_buffer.replay_buffer.enable;
+  const capacity = { section: experienceBuffer, names: ['capacity'] };
+  if (mode === 'serve')
+    return isReplay ? [] : [{ ...capacity, reason: 'clients do not wait for the trainer' }];
+  if (mode !== 'train') return [];
+  const reason = 'nothing is explored';
+  const repeatTimes = { section: ['algorithm'], names: ['repeat_times'], reason };
+  const batchSize = { section: ['buffer'], names: ['batch_size'], reason };
+  return [
+    ...(needsRollouts ? [] : [repeatTimes]),
+    ...(needsRollouts && !isReplay ? [{ ...capacity, reason }] : []),
+    // The size of a train step is batch_size by default.
+    ...(buffer.train_batch_size === 0 ? [] : [batchSize]),
+  ];
+}
 
 /** Warns of keys for a critic or for experts if the algorithm has none. */
 function sayUnreadParts(
@@ -173,13 +208,13 @@ function sayUnreadParts(
  * another mode reads: `trinity serve` also serves files of other modes.
  */
 export function sayUnread(context: StageContext, algorithm: AlgorithmConfig): void {
-  const { mode, tree, input } = context;
+  const { mode, tree } = context;
   saySwitchedOff(context);
   if (nodeAt(tree, ['mode'])?.at.line === nowhere.line) return;
-  const isUnbounded =
-    mode === 'serve' && !input.buffer.trainer_input.experience_buffer.replay_buffer.enable;
-  const all = [...(unread[mode] ?? []), ...(isUnbounded ? [unboundedStore] : [])];
-  for (const { section, names, reason } of all)
+  for (const { section, names, reason } of [
+    ...(unread[mode] ?? []),
+    ...unreadHere(context, algorithm),
+  ])
     sayIgnored(context, section, names, `In mode ${mode} ${reason}.`);
   sayUnreadParts(context, algorithm);
 }

@@ -38,6 +38,8 @@ export interface CommandEnd {
 export interface Restarts {
   /** Resolves to false if a restart would not help. */
   readonly mayHelp: () => Promise<boolean>;
+  /** Returns the last train step. */
+  readonly progress: () => number;
   /** Called with a message when the process is restarted. */
   readonly onRestart: (message: string) => void;
 }
@@ -104,6 +106,7 @@ export function runJob(id: string, options: JobOptions): RunningJob {
       };
       command = options.start(['run', configurationOf(jobs, id)], {
         mayHelp: async () => (await lastError())?.willRepeat !== true,
+        progress: () => follower.lastStep(),
         onRestart: (message) => {
           started = Date.now();
           void jobs.say(id, { level: 'warn', message });
@@ -147,6 +150,7 @@ async function freeRun(
 }
 
 interface Follower {
+  readonly lastStep: () => number;
   /** Ends the observation of the training run, and returns its train steps. */
   close(): Promise<readonly StepNumbers[]>;
 }
@@ -196,6 +200,7 @@ function followSteps(id: string, folder: string, { jobs, serve }: JobOptions): F
   };
   const stop = repeat(look, pollMs);
   return {
+    lastStep: () => lastStep,
     close: async () => {
       await stop();
       return look();

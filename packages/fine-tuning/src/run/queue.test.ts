@@ -128,7 +128,7 @@ it('leaves a job paused whose command fails when it is stopped', async () => {
 
 it('adds the reward of an evaluation that ends after its step', async () => {
   const method = { type: 'reinforcement' } as JobRecord['method'];
-  const { jobs, id, end, ends } = await start(undefined, { ...queued, method });
+  const { jobs, id, end, ends, restarts } = await start(undefined, { ...queued, method });
   const file = path.join(folder, project, id, 'monitor', 'metrics.jsonl');
   await mkdir(path.dirname(file), { recursive: true });
   const write = (role: string, step: number, metrics: object): Promise<void> =>
@@ -141,6 +141,7 @@ it('adds the reward of an evaluation that ends after its step', async () => {
   const step = { step: 1, total_steps: 1, train_loss: 2 };
   const trained = ['Step 1/1: training loss=2.0000', step];
   await expect.poll(said).toEqual([trained]);
+  expect(restarts?.progress()).toBe(1);
   await write('explorer', 2, { 'eval/model_version': 1, 'eval/validation/reward/mean@1': 0.5 });
   const evaluated = ['Step 1/1: validation reward=0.5000', { ...step, valid_mean_reward: 0.5 }];
   await expect.poll(said).toEqual([trained, evaluated]);

@@ -1,7 +1,7 @@
 /** Reads the status of a run from its store, or from the file of its only process. */
 import { hostname } from 'node:os';
 import path from 'node:path';
-import { ConfigError, describeError } from '@trinity-rft/core';
+import { ConfigError, describeError, TrinityError } from '@trinity-rft/core';
 import type { RunReader } from '@trinity-rft/buffer/run-store';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
 import { readEnd, readStorePlace } from '@trinity-rft/launcher/files';
@@ -10,7 +10,7 @@ import { readProcessFile } from './read-process-file.js';
 import { statusOf, type RunStatus } from './run-status.js';
 
 export interface StatusReader {
-  /** Reads the current state of the run. */
+  /** Reads the current state of the run, also if its folder has been replaced. */
   look(): Promise<RunStatus>;
   close(): Promise<void>;
 }
@@ -23,6 +23,27 @@ export interface StatusReader {
 export async function openStatus(
   run: string,
   options: Omit<ConfigurationOptions, 'configPath'> = {},
+): Promise<StatusReader> {
+  const reader = await open(run, options);
+  return {
+    ...reader,
+    look: () =>
+      reader.look().catch(async (cause: unknown) => {
+        if (!TrinityError.is(cause) || cause.code !== 'STORE_GONE') throw cause;
+        // Opened for this call only: several callers may share the reader.
+        const replaced = await open(run, options);
+        try {
+          return await replaced.look();
+        } finally {
+          await replaced.close();
+        }
+      }),
+  };
+}
+
+async function open(
+  run: string,
+  options: Omit<ConfigurationOptions, 'configPath'>,
 ): Promise<StatusReader> {
   const place = await placeOf(run, options);
   const store = await storeOf(place).catch((cause: unknown) => {

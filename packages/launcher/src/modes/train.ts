@@ -18,9 +18,11 @@ export async function runTrain(context: StageContext): Promise<StageResult> {
   const format = await openChatFormat(stage, startModel);
   const model = { startModel, format, runtime, signal, env };
   const algorithm = algorithmOf(stage, algorithms);
-  await using data = disposable(await openTrainingData(stage, model, openRows));
-  const totalSteps = stage.trainer.totalSteps ?? data.totalSteps;
   const newest = (await checkpointsToResume(stage.jobDirectory)).at(-1);
+  // A user may have deleted the record of the settings, but not the checkpoints.
+  const hasBegun = context.hasBegun || newest !== undefined;
+  await using data = disposable(await openTrainingData(stage, model, { openRows, hasBegun }));
+  const totalSteps = stage.trainer.totalSteps ?? data.totalSteps;
   const from = newest?.manifest.step ?? 0;
   const hasEnded = newest?.manifest.final === true && context.endedBefore;
   if (hasEnded && !(await mayGoOn(context, data, from))) {

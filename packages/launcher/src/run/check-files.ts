@@ -374,7 +374,8 @@ async function readToLearn(
  * Checks that the tasks suffice for the configured numbers of steps.
  * @param counts number of tasks of each set; undefined for a set that could not be read
  */
-function checkSteps({ stage, report, warn }: Check, counts: readonly (number | undefined)[]): void {
+function checkSteps(check: Check, counts: readonly (number | undefined)[]): void {
+  const { stage, report } = check;
   const { batchSize, totalEpochs, totalSteps, trainBatch } = stage.buffer;
   const tasks = counts.reduce<number>((sum, count) => sum + (count ?? Number.NaN), 0);
   if (totalSteps === undefined && tasks * totalEpochs < batchSize)
@@ -382,13 +383,25 @@ function checkSteps({ stage, report, warn }: Check, counts: readonly (number | u
       ['buffer', 'batch_size'],
       `got ${batchSize}, but the task sets hold ${tasks} tasks, which in ${totalEpochs} epochs do not fill one explore step. Lower it, or raise total_epochs.`,
     );
+  const { experienceBuffer } = stage.buffer.trainerInput;
+  // With replay, the number of train steps depends on time.
+  if (experienceBuffer.storageType !== 'file' && experienceBuffer.replay) return;
+  const exploreSteps = totalSteps ?? Math.floor((tasks * totalEpochs) / batchSize);
+  const steps = trainStepsOf(trainBatch, exploreSteps) ?? Infinity;
+  const sizes = `${tasks} tasks, ${totalEpochs} epochs, ${batchSize} tasks in an explore step`;
+  checkBound(check, steps, `the tasks end after ${steps} train steps: ${sizes}`);
+}
+
+/** Warns if the run ends after `steps` train steps, before `trainer.total_steps`. */
+function checkBound({ stage, warn }: Check, steps: number, dataEnds: string): void {
+  const { totalSteps } = stage.buffer;
   const bound = stage.trainer.totalSteps;
-  const steps = trainStepsOf(trainBatch, Math.floor((tasks * totalEpochs) / batchSize)) ?? Infinity;
-  if (totalSteps === undefined && bound !== undefined && steps < bound)
-    warn(
-      ['trainer', 'total_steps'],
-      `got ${bound}, but the tasks end after ${steps} train steps: ${tasks} tasks, ${totalEpochs} epochs, ${batchSize} tasks in an explore step. Set buffer.total_steps, which wins over total_epochs.`,
-    );
+  if (bound === undefined || steps >= bound) return;
+  const why =
+    totalSteps === undefined
+      ? `${dataEnds}. Set buffer.total_steps, which wins over total_epochs.`
+      : `the run ends after ${steps} train steps: buffer.total_steps is ${totalSteps}. Raise buffer.total_steps.`;
+  warn(['trainer', 'total_steps'], `got ${bound}, but ${why}`);
 }
 
 /**
@@ -421,21 +434,17 @@ async function startOf({ stage, readChat }: Check) {
 }
 
 /** Checks that the rows of supervised data suffice for the configured numbers of steps. */
-function checkTrainSteps({ stage, report, warn }: Check, rows: number): void {
+function checkTrainSteps(check: Check, rows: number): void {
+  const { stage, report } = check;
   const { totalEpochs, totalSteps, trainBatchSize } = stage.buffer;
-  if (totalSteps !== undefined) return;
-  const steps = Math.floor((rows * totalEpochs) / trainBatchSize);
+  const steps = totalSteps ?? Math.floor((rows * totalEpochs) / trainBatchSize);
   if (steps === 0)
     return report(
       ['buffer', 'train_batch_size'],
       `got ${trainBatchSize}, but the data set holds ${rows} rows, which in ${totalEpochs} epochs do not fill one train step. Lower it, or raise total_epochs.`,
     );
-  const bound = stage.trainer.totalSteps;
-  if (bound !== undefined && steps < bound)
-    warn(
-      ['trainer', 'total_steps'],
-      `got ${bound}, but the rows end after ${steps} train steps: ${rows} rows, ${totalEpochs} epochs, ${trainBatchSize} rows in a train step. Set buffer.total_steps, which wins over total_epochs.`,
-    );
+  const sizes = `${rows} rows, ${totalEpochs} epochs, ${trainBatchSize} rows in a train step`;
+  checkBound(check, steps, `the rows end after ${steps} train steps: ${sizes}`);
 }
 
 /**

@@ -85,6 +85,7 @@ const starter =
       name: `trinity ${args[0]}`,
       args,
       mayHelp: restarts?.mayHelp,
+      progress: restarts?.progress,
       isShown: false,
       mayBeInterrupted: true,
       onRestart: (message) => {

@@ -28,8 +28,8 @@ export interface TransactionOptions extends Patience {
   /** Description of the run store for messages. */
   readonly place: string;
   /**
-   * Called before each group of write transactions. Throws if the database file was removed or
-   * replaced.
+   * Called before each read, and before each group of write transactions. Throws if the database
+   * file was removed or replaced.
    */
   readonly assertThere: () => void;
   readonly notify: () => void;
@@ -79,6 +79,7 @@ export function sqliteTransactions(
     read: (what, work) =>
       follow(
         database.connection().execute(async (connection) => {
+          options.assertThere();
           await begin(connection, 'BEGIN', options);
           try {
             return await work(connection);

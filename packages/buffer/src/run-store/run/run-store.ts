@@ -77,8 +77,15 @@ export async function runView(
 ): Promise<Pick<RunStore, 'view'> | undefined> {
   const known = await database.read('find the run', (db) => knownRun(db, name));
   if (known === undefined) return undefined;
-  const context: RunContext = { database, run: known, leaseMs, calendar: () => clock.now() };
-  return { view: () => database.read('read the state of the run', (db) => view(context, db)) };
+  const calendar = (): number => clock.now();
+  return {
+    view: () =>
+      database.read('read the state of the run', async (db) => {
+        // A new run of this name may have set the earlier one aside.
+        const run = (await knownRun(db, name)) ?? known;
+        return view({ database, run, leaseMs, calendar }, db);
+      }),
+  };
 }
 
 async function knownRun(db: Connection, name: string): Promise<number | undefined> {

@@ -163,6 +163,15 @@ function store(context: StageContext, jobDirectory: string): ExperienceStoreConf
   const storageType = input.storage_type === 'sql' ? 'sql' : 'queue';
   if (input.storage_type === 'file') fileInsteadOfStore(context, mode === 'both');
   const inMemory = storageType === 'queue' && input.storage === 'memory';
+  if (storageType === 'sql')
+    sayIgnored(context, experienceBuffer, ['storage'], 'storage_type: sql is a database.');
+  else if (inMemory && !(isPostgres(input.path) && hasProcesses(context)))
+    sayIgnored(
+      context,
+      experienceBuffer,
+      ['path', 'keep_trained_steps'],
+      'storage: memory writes no database.',
+    );
   const path = inMemory ? undefined : databasePath(context, storageType, jobDirectory);
   if (mode === 'serve' && inMemory)
     context.report(
@@ -241,8 +250,12 @@ function checkStored(context: StageContext, path: string | undefined): void {
   }
 }
 
+/** Returns true if several processes explore and train. */
+const hasProcesses = ({ part, input }: StageContext): boolean =>
+  part !== undefined || input.cluster.explorers > 0;
+
 function warnOfOneProcess(context: StageContext, name: string): void {
-  if (context.input.cluster.explorers > 0) return;
+  if (hasProcesses(context)) return;
   context.warn(
     at('path'),
     `is where processes of a run meet, and one process does not use it: its queue is buffer/${name}.db. Start the run with --explorers N, or its processes with --mode train and --mode explore.`,

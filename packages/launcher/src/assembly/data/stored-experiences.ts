@@ -3,7 +3,7 @@
  * run can use it without changing the original.
  */
 import { existsSync } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, realpath, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { copyUnused } from '@trinity-rft/buffer/internal';
 import { describeError, BufferError } from '@trinity-rft/core';
@@ -13,18 +13,26 @@ import { isWithin } from './run-id.js';
 /**
  * Returns the path of the database to open. Training records its steps in the database, so the
  * database of another training run is copied into `jobDirectory` first, without the steps of that
- * run. An existing copy is used again.
+ * run. A training run that has begun uses its existing copy again.
  * @throws BufferError when the copy cannot be made
  */
-export async function ownDatabase(database: string, jobDirectory: string): Promise<string> {
+export async function ownDatabase(
+  database: string,
+  jobDirectory: string,
+  hasBegun: boolean,
+): Promise<string> {
   if (isWithin(jobDirectory, database)) return database;
   const copy = path.join(jobDirectory, 'buffer', path.basename(database));
-  if (existsSync(copy)) return copy;
+  if (hasBegun && existsSync(copy)) return copy;
+  // A link may lead into the folder of the run.
+  if ((await realPathOf(copy)) === (await realPathOf(database))) return copy;
   try {
     await mkdir(path.dirname(copy), { recursive: true });
     await fillFile(copy, async (draft) => {
       await rm(draft, { force: true });
       copyUnused(database, draft);
+      // SQLite would apply the log of an earlier copy to the new one.
+      for (const log of ['-wal', '-shm']) await rm(`${copy}${log}`, { force: true });
     });
     return copy;
   } catch (cause) {
@@ -34,3 +42,5 @@ export async function ownDatabase(database: string, jobDirectory: string): Promi
     );
   }
 }
+
+const realPathOf = (file: string): Promise<string> => realpath(file).catch(() => file);

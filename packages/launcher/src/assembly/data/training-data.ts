@@ -24,6 +24,11 @@ export interface TrainingData
   readonly mayGrow: boolean;
 }
 
+interface StoredOptions extends Pick<Extensions, 'openRows'> {
+  /** True if an earlier process has started the steps of the stage. */
+  readonly hasBegun: boolean;
+}
+
 /**
  * Opens the training data of a stage. If the rows are preference pairs, `train_batch_size` counts
  * pairs. Both responses of a pair are in the same batch, with the chosen response first.
@@ -31,11 +36,11 @@ export interface TrainingData
 export async function openTrainingData(
   stage: StageConfig,
   model: StageModel,
-  openStore: Extensions['openRows'],
+  options: StoredOptions,
 ): Promise<TrainingData> {
   const { buffer, seed, algorithm } = stage;
   const config = buffer.trainerInput.experienceBuffer;
-  if (config.storageType !== 'file') return openStored(stage, model, openStore);
+  if (config.storageType !== 'file') return openStored(stage, model, options);
   if (algorithm.schema === 'experience') {
     throw new ConfigError(
       `${algorithm.algorithmType} learns from experiences; its experience_buffer is the file ${config.path}.`,
@@ -87,12 +92,13 @@ export async function checkTrainingData(
 async function openStored(
   stage: StageConfig,
   model: StageModel,
-  openStore: Extensions['openRows'],
+  { openRows: openStore, hasBegun }: StoredOptions,
 ): Promise<TrainingData> {
   const { runtime } = model;
   const { experienceBuffer } = stage.buffer.trainerInput;
   const { path: given } = experienceBuffer;
-  const path = given === undefined ? undefined : await ownDatabase(given, stage.jobDirectory);
+  const path =
+    given === undefined ? undefined : await ownDatabase(given, stage.jobDirectory, hasBegun);
   const followWriter = {
     clock: runtime.clock,
     graceMs:
