@@ -368,11 +368,8 @@ function explainBypass(error: TrinityError, started: StartedAttempt): TrinityErr
   const isForeign =
     error instanceof ModelError || /^(?:WORKFLOW_THREW|SERVICE_FAILED)$/.test(error.code);
   if (!isForeign) return error;
-  // An external model may refuse its own key.
   const lacksKey =
-    !started.model.external &&
-    error.code === 'WORKFLOW_THREW' &&
-    /\bapi[ _-]?key\b/i.test(describeError(error));
+    error.code === 'WORKFLOW_THREW' && /\bapi[ _-]?key\b/i.test(describeError(error));
   if (!lacksKey && othersCalled(started).length === 0) return error;
   const cause = error instanceof ModelError ? error : (error.cause as Error);
   return bypassOf(started, 'threw', cause) ?? error;

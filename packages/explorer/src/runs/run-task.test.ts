@@ -404,19 +404,21 @@ describe('runTask', () => {
     });
 
     it.each([
-      [undefined, 'MODEL_BYPASSED'],
-      [fakeModel(), 'WORKFLOW_THREW'],
+      [new Error('OpenAI API key is missing.'), { code: 'MODEL_BYPASSED' }],
+      [
+        Object.assign(new Error('401 The external model "m" at host answered 401 Bad API key'), {
+          status: 401,
+        }),
+        { name: 'ModelError', status: 401 },
+      ],
     ])(
-      'is told of its model when its key is missing, unless %o answers',
-      async (external, code) => {
+      'is told of its model when its key is missing, not when an external model refuses its own: %o',
+      async (thrown, error) => {
         const { outcome } = start(
-          defineWorkflow({
-            name: 'w',
-            run: () => Promise.reject(new Error('OpenAI API key is missing.')),
-          }),
-          { metrics: { 'model/calls': 0 }, external },
+          defineWorkflow({ name: 'w', run: () => Promise.reject(thrown) }),
+          { metrics: { 'model/calls': 0 }, external: fakeModel() },
         );
-        expect((await outcome).runs[0]).toMatchObject({ error: { code } });
+        expect((await outcome).runs[0]).toMatchObject({ error });
       },
     );
   });

@@ -5,7 +5,8 @@ import type { StageConfig } from '@trinity-rft/config';
 import type { ChatFormat } from '@trinity-rft/chat';
 import { ConfigError, TaskError, WorkflowError } from '@trinity-rft/core';
 import type { Engine, Sampler } from '@trinity-rft/core/engine';
-import { createExplorer, type EvaluatedSet, type RunOutcome } from '@trinity-rft/explorer';
+import { createExplorer, type EvaluatedSet } from '@trinity-rft/explorer';
+import { isOwnFailure } from '@trinity-rft/explorer/internal';
 import { listCheckpoints, verifyCheckpoint, type Checkpoint } from '@trinity-rft/trainer';
 import { openTasks } from '../assembly/data/tasks.js';
 import { explorerOptions, runsHere } from '../assembly/explorer-options.js';
@@ -40,7 +41,8 @@ export async function runBench(context: StageContext): Promise<StageResult> {
   const { sampler, targets } = engine;
   const runs = runsHere(stage, runtime, { sampler, format, auxiliary, endpoint, env });
   let sets: EvaluatedSet[] = [];
-  const outcomes: RunOutcome[] = [];
+  let hasScore = false;
+  let firstError: Error | undefined;
   const parts = { runs, tasks, sink, onProgress, onPause };
   const { onEvaluated, ...options } = explorerOptions(stage, runtime, extensions, parts);
   const explorer = createExplorer({
@@ -48,7 +50,9 @@ export async function runBench(context: StageContext): Promise<StageResult> {
     onEvaluated: (evaluated) => {
       onEvaluated?.(evaluated);
       sets.push(evaluated);
-      outcomes.push(...evaluated.outcomes.flatMap(({ runs: ofTask }) => ofTask));
+      for (const run of evaluated.outcomes.flatMap(({ runs: ofTask }) => ofTask))
+        if (run.status === 'ok' || isOwnFailure(run)) hasScore = true;
+        else firstError ??= run.error;
     },
     store,
     sync: fixedWeights,
@@ -69,18 +73,12 @@ export async function runBench(context: StageContext): Promise<StageResult> {
     sets = [];
   }
   // An evaluation states the number of failed runs beside each score.
-  if (!context.evaluation) assertSomeOk(outcomes);
+  if (!context.evaluation && firstError && !hasScore)
+    throw new WorkflowError(
+      'All runs of the benchmark failed, none of them by a fault of the agent. Start it again when the cause of the first failure is fixed.',
+      { code: 'ALL_RUNS_FAILED', cause: firstError },
+    );
   return stageResult(targets.at(-1)?.step ?? 0);
-}
-
-/** @throws WorkflowError if every run failed, with the first failure as its cause */
-function assertSomeOk(runs: readonly RunOutcome[]): void {
-  const [first] = runs;
-  if (first?.status !== 'failed' || runs.some(({ status }) => status === 'ok')) return;
-  throw new WorkflowError(
-    `All ${runs.length} runs of the benchmark failed. Start it again when the cause of the first failure is fixed.`,
-    { code: 'ALL_RUNS_FAILED', details: { runs: runs.length }, cause: first.error },
-  );
 }
 
 const fixedWeights: Parameters<typeof createExplorer>[0]['sync'] = {
