@@ -300,9 +300,8 @@ function stepMetrics(
   warnings.experiencesStored(collected.length, experiences.length);
   warnings.groupsCompared(rollout['rollout/identical_group_share']);
   warnings.rewardsDiffer(metrics['experience_pipeline/group_advantages/uneven_runs']);
-  warnings.statsMissed(
-    metrics['experience_pipeline/reward_shaping_mapper/missing_stats_count'],
-    collected,
+  warnings.statsUnused(
+    Object.entries(metrics).some(([key, n]) => key.endsWith('/unused_stats_count') && n > 0),
   );
   const cutOff =
     (settings.overRollout?.ratio ?? 0) > 0 ? cutOffMetrics(outcomes, takeLateResults()) : {};

@@ -1,4 +1,3 @@
-import { createExperience } from '@trinity-rft/core';
 import { recordingLogger } from '@trinity-rft/testing';
 import { expect, it } from 'vitest';
 import { createStepWarnings } from './warnings.js';
@@ -35,21 +34,9 @@ it('warns once that runs have several rewards, of which one counts', () => {
   expect(logger.messages('warn')).toEqual([expect.stringContaining('calls of 2 runs')]);
 });
 
-it('warns once that stats_key names nothing, with the names that there are', () => {
+it('warns once that a stats_key names nothing', () => {
   const logger = recordingLogger();
-  const { statsMissed } = createStepWarnings(logger);
-  const experience = createExperience({
-    tokens: [1, 2],
-    promptLength: 1,
-    logprobs: [-1],
-    policyVersion: 0,
-    temperature: 1,
-    info: { length: 3, answer: 'x' },
-    metrics: { accuracy: 1 },
-  });
-  for (const missing of [undefined, 0, 1, 2, 2]) statsMissed(missing, [experience, experience]);
-  statsMissed(2, []);
-  expect(logger.messages('warn')).toEqual([
-    expect.stringContaining('The first experience has accuracy, length.'),
-  ]);
+  const { statsUnused } = createStepWarnings(logger);
+  for (const isUnused of [false, true, true]) statsUnused(isUnused);
+  expect(logger.messages('warn')).toEqual([expect.stringContaining('A stats_key')]);
 });

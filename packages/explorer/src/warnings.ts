@@ -1,5 +1,5 @@
 /** Warnings about explore steps that succeed, but do not change the policy as expected. */
-import type { Experience, Logger } from '@trinity-rft/core';
+import type { Logger } from '@trinity-rft/core';
 
 export interface StepWarnings {
   /**
@@ -14,11 +14,8 @@ export interface StepWarnings {
    * last call counts.
    */
   rewardsDiffer(unevenRuns: number | undefined): void;
-  /**
-   * Called with the `missing_stats_count` of `reward_shaping_mapper`, and the experiences of the
-   * step.
-   */
-  statsMissed(missing: number | undefined, experiences: readonly Experience[]): void;
+  /** Called with true if a `stats_key` named a number of no experience in the step. */
+  statsUnused(isUnused: boolean): void;
 }
 
 export function createStepWarnings(logger: Logger): StepWarnings {
@@ -26,7 +23,7 @@ export function createStepWarnings(logger: Logger): StepWarnings {
     experiencesStored: warnOfEmptySteps(logger),
     groupsCompared: warnOfIdenticalGroups(logger),
     rewardsDiffer: warnOfUnevenRuns(logger),
-    statsMissed: warnOfMissedStats(logger),
+    statsUnused: warnOfUnusedStats(logger),
   };
 }
 
@@ -76,17 +73,14 @@ function warnOfUnevenRuns(logger: Logger): StepWarnings['rewardsDiffer'] {
   };
 }
 
-/** Warns once, when an operation on the reward was skipped as often as there are experiences. */
-function warnOfMissedStats(logger: Logger): StepWarnings['statsMissed'] {
+/** Warns once, when a `stats_key` named a number of no experience in a step. */
+function warnOfUnusedStats(logger: Logger): StepWarnings['statsUnused'] {
   let warned = false;
-  return (missing = 0, experiences) => {
-    const [first] = experiences;
-    if (warned || !first || missing < experiences.length) return;
+  return (isUnused) => {
+    if (warned || !isUnused) return;
     warned = true;
-    const stats = Object.entries({ ...first.metrics, ...first.info });
-    const names = stats.flatMap(([name, value]) => (typeof value === 'number' ? [name] : []));
     logger.warn(
-      `reward_shaping_mapper found no number under its stats_key ${missing} times in ${experiences.length} experiences, and left these rewards as they were. The first experience has ${names.join(', ') || 'none'}. Expected stats_key to be a number of info or of the metrics. This warning appears once; experience_pipeline/reward_shaping_mapper/missing_stats_count is written with every step.`,
+      'A stats_key of reward_shaping_mapper names a number of no experience in this step, so its operation changed no reward. Expected a number that the workflow puts into info or the metrics. Correct the name, unless other tasks have it. This warning appears once; unused_stats_count of the operator is written with every step.',
     );
   };
 }
