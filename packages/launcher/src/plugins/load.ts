@@ -169,14 +169,10 @@ async function load(jiti: Jiti, file: string): Promise<Record<string, unknown>> 
     return await jiti.import<Record<string, unknown>>(file);
   } catch (cause) {
     const why = describeError(cause);
-    const missing = /Cannot find (?:module|package) '((?:@[^/']+\/)?[^./:'\\][^/']*)/.exec(
-      why,
-    )?.[1];
-    const reason =
-      missing === undefined
-        ? why
-        : `${why.split('\n')[0]}. Install the package ${missing} in your project.`;
-    throw new ConfigError(`Plugin ${file} cannot be loaded: ${reason}`, {
+    const advice = /Cannot find (?:module|package) '[^./:'\\]/.test(why)
+      ? '\nIf it is a package, install it in your project. Import a file by its relative path: aliases of tsconfig.json are not followed.'
+      : '';
+    throw new ConfigError(`Plugin ${file} cannot be loaded: ${why}${advice}`, {
       code: 'PLUGIN_LOAD',
       cause,
     });
