@@ -90,23 +90,15 @@ function maxResponseTokens({ limits, promptLength, maxModelLen }: SamplingContex
   const { maxPromptTokens = Infinity, maxResponseTokens: maximum = Infinity } = limits;
   const maxTotal = Math.min(limits.maxModelLen ?? Infinity, maxModelLen);
   if (promptLength > maxPromptTokens)
-    throw promptTooLong(
-      promptLength,
-      `at most ${maxPromptTokens} are allowed`,
-      'max_prompt_tokens',
-    );
+    throw promptTooLong(promptLength, `at most ${maxPromptTokens} (max_prompt_tokens) are allowed`);
   if (promptLength >= maxTotal)
-    throw promptTooLong(
-      promptLength,
-      `prompt and response together may have ${maxTotal}`,
-      'max_model_len',
-    );
+    throw promptTooLong(promptLength, `prompt and response together may have ${maxTotal}`);
   return Math.min(maximum, maxTotal - promptLength);
 }
 
-function promptTooLong(promptLength: number, limit: string, setting: string): ModelError {
+function promptTooLong(promptLength: number, limit: string): ModelError {
   return new ModelError(
-    `The prompt has ${promptLength} tokens; ${limit}. Shorten it, send fewer messages, or raise ${setting}.`,
+    `The prompt has ${promptLength} tokens; ${limit}. Shorten it, or send fewer messages.`,
     {
       status: 400,
       code: 'context_length_exceeded',
