@@ -71,10 +71,9 @@ async function toModelError(
   const text = await response.text();
   const body = tryJson(text) as { readonly error?: Readonly<Record<string, unknown>> } | undefined;
   const { message, code } = body?.error ?? {};
+  const said = typeof message === 'string' ? message : text.slice(0, 200);
   return new ModelError(
-    typeof message === 'string'
-      ? message
-      : `The model "${model}" at ${baseURL} answered with status ${status}: ${text.slice(0, 200)}`,
+    `The model "${model}" at ${new URL(baseURL).host} answered with status ${status}: ${said}`,
     {
       status,
       retryable: status >= 500 || status === 429,

@@ -34,18 +34,21 @@ const attempt = (run: Options['run'], answers: readonly ScriptedAnswer[], over: 
     rewardFn,
   });
 
-it('names the model whose server fails, and quotes the server', async () => {
-  const endpoint = {
-    ...scriptedModel({ answers: [] }).endpoint(),
-    model: 'big',
-    baseURL: 'http://judge/v1',
-    fetch: () => Promise.resolve(new Response('oops', { status: 500 })),
-  };
-  const model = aiSdkModel(endpoint, createOpenAICompatible);
-  await expect(generateText({ model, prompt: 'Well?' })).rejects.toThrow(
-    'The model "big" at http://judge/v1 answered with status 500: oops',
-  );
-});
+it.each(['oops', '{"error":{"message":"oops"}}'])(
+  'names the model whose server answers %s',
+  async (body) => {
+    const endpoint = {
+      ...scriptedModel({ answers: [] }).endpoint(),
+      model: 'big',
+      baseURL: 'http://judge/v1',
+      fetch: () => Promise.resolve(new Response(body, { status: 500 })),
+    };
+    const model = aiSdkModel(endpoint, createOpenAICompatible);
+    await expect(generateText({ model, prompt: 'Well?' })).rejects.toThrow(
+      /^The model "big" at judge answered with status 500: oops$/,
+    );
+  },
+);
 
 describe('aiSdkWorkflow', () => {
   it('asks the trained model, as an object and by any name, and has the answer scored', async () => {
