@@ -1093,6 +1093,16 @@ const cases: readonly Broken[] = [
     says: ['there is no', 'earlier run'],
   },
   {
+    name: 'experiences on a database server, without the tasks of explorers',
+    file: {
+      top: 'mode: train',
+      buffer:
+        'buffer:\n  train_batch_size: 4\n  trainer_input:\n    experience_buffer:\n      storage_type: sql\n      path: «postgresql://u:hunter2@host/db',
+    },
+    key: 'buffer.trainer_input.experience_buffer.path',
+    says: ['database server', 'Set buffer.explorer_input.taskset'],
+  },
+  {
     name: 'a database server of another kind',
     file: {
       buffer:
