@@ -33,10 +33,14 @@ export const tasksFile = (folder: string, name: string): string =>
 
 const listFile = (folder: string, name: string): string => path.join(folder, `${name}.json`);
 
-/** Returns the digest of the settings and rows from which tasks are made. */
+/**
+ * Returns the digest of the settings and rows from which tasks are made.
+ * @param recorded see `digestOfRows`
+ */
 export function originDigest(
   stage: StageConfig,
   { taskset, rows }: { readonly taskset: TasksetConfig; readonly rows: Rows },
+  recorded: string | undefined,
 ): string {
   const { path: file, split, subsetName, table, query, format } = taskset;
   const { operators, inputs, targetFields, priorityWeights, topK } =
@@ -45,7 +49,9 @@ export function originDigest(
   const { promptKey, responseKey } = format;
   const source = { file, split, subsetName, table, query, promptKey, responseKey };
   const made = { operators, inputs, targetFields, priorityWeights, topK };
-  return digestOf(JSON.stringify([source, made, models, digestOfRows(rows)]));
+  return acceptedDigest(recorded, (write) =>
+    digestOf(JSON.stringify([source, made, models, hashRows(rows, write)])),
+  );
 }
 
 /**
@@ -54,11 +60,21 @@ export function originDigest(
  * the format of earlier versions, that of V8.
  */
 export function digestOfRows(rows: Rows, recorded?: string): string {
-  const digestBy = (write: (row: RawTask) => string | Buffer): string => {
-    const digest = createHash('sha256');
-    for (const row of rows) digest.update(write(row));
-    return digest.digest('hex');
-  };
+  return acceptedDigest(recorded, (write) => hashRows(rows, write));
+}
+
+type WriteRow = (row: RawTask) => string | Buffer;
+
+function hashRows(rows: Rows, write: WriteRow): string {
+  const digest = createHash('sha256');
+  for (const row of rows) digest.update(write(row));
+  return digest.digest('hex');
+}
+
+function acceptedDigest(
+  recorded: string | undefined,
+  digestBy: (write: WriteRow) => string,
+): string {
   const digest = digestBy((row) => JSON.stringify(row, withAllNumbers));
   if (recorded === undefined || recorded === digest) return digest;
   return digestBy(serialize) === recorded ? recorded : digest;
