@@ -130,14 +130,14 @@ export async function addToProject({
   };
 }
 
-/** Returns a line for a tsconfig.json without `include`, which compiles the new folder too. */
+/** Returns a line for a project with a tsconfig.json that does not name the new folder. */
 function tsconfigNote(cwd: string, folder: string): readonly string[] {
   const file = path.join(cwd, 'tsconfig.json');
-  const chosen = /"(?:include|files)"\s*:/;
-  return !existsSync(file) || chosen.test(readFileSync(file, 'utf8'))
+  const name = JSON.stringify(folder);
+  return !existsSync(file) || readFileSync(file, 'utf8').includes(name)
     ? []
     : [
-        `# tsconfig.json compiles every folder: set its "exclude" to ${JSON.stringify([folder])} plus node_modules and the outDir`,
+        `# if tsconfig.json compiles every folder, add ${name} to its "exclude", with node_modules and the outDir`,
       ];
 }
 

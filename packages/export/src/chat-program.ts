@@ -85,14 +85,15 @@ const messages = [{ role: 'user', content: process.argv[2] ?? 'Hello' }];
 // Tools: render({ messages, tools }) and readTurn(..., { tools }), whose result has toolCalls.
 const prompt = format.render({ messages });
 const body = JSON.stringify({ model: ${quoted(name)}, prompt, raw: true, stream: false });
-const address = 'http://127.0.0.1:11434';
+const host = process.env.OLLAMA_HOST || '127.0.0.1:11434';
+const address = host.includes('://') ? host : \`http://\${host}\`;
 const reply = await fetch(\`\${address}/api/generate\`, { method: 'POST', body }).catch(
   ({ cause }) => new Response(cause?.message, { status: 502 }),
 );
 if (!reply.ok) {
   const create = ${quoted(`ollama create ${name} -f Modelfile`)};
-  console.error(\`Ollama at \${address} does not answer: \${await reply.text()}\`);
-  console.error(\`Start it, and run in this folder: \${create}\`);
+  console.error(\`Ollama at \${address}: \${await reply.text()}\`);
+  console.error(\`Start Ollama; in the folder of chat.mjs, run: \${create}\`);
   process.exit(2);
 }
 const { response } = await reply.json();

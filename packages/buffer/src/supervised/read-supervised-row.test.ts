@@ -138,6 +138,12 @@ it.each<[string, Record<string, unknown>, Partial<SupervisedFormat>, string]>([
     'key "tools": tool 1 has no function.name',
   ],
   [
+    'an answer that is no number',
+    { prompt: 'p', response: Number.NaN },
+    { promptType: 'plaintext' },
+    'key "response": expected text, found NaN',
+  ],
+  [
     'a prompt that is no text',
     { prompt: true, response: 'r' },
     { promptType: 'plaintext' },

@@ -64,7 +64,9 @@ export function describe(value: unknown): string {
     ? 'a list'
     : typeof value === 'object'
       ? 'an object'
-      : `a ${typeof value}`;
+      : typeof value === 'number' && !Number.isFinite(value)
+        ? String(value)
+        : `a ${typeof value}`;
 }
 
 export function rowError(
