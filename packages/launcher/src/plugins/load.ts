@@ -169,7 +169,7 @@ async function load(jiti: Jiti, file: string): Promise<Record<string, unknown>> 
     return await jiti.import<Record<string, unknown>>(file);
   } catch (cause) {
     const why = describeError(cause);
-    const advice = /Cannot find (?:module|package) '[^./:'\\]/.test(why)
+    const advice = /Cannot find (?:module|package) '[^./'\\][^:'\\]*'/.test(why)
       ? '\nIf it is a package, install it in your project. Import a file by its relative path: aliases of tsconfig.json are not followed.'
       : '';
     throw new ConfigError(`Plugin ${file} cannot be loaded: ${why}${advice}`, {
