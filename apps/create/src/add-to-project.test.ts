@@ -64,6 +64,17 @@ it('adds to a project without replacing anything', async () => {
   await expect(addToProject({ cwd, env: npm11 })).rejects.toThrow('trinity is not empty');
 });
 
+it.each([
+  ['{ "compilerOptions": { "outDir": "dist" } } // no files', 1],
+  ['{ "include": ["next-env.d.ts", "**/*.ts"], "exclude": ["node_modules"] }', 1],
+  ['{ "exclude": ["trinity"] }', 0],
+])('says what a project with the tsconfig.json %s must exclude', async (text, notes) => {
+  await write('package.json', '{}');
+  await write('tsconfig.json', text);
+  const { next } = await addToProject({ cwd, env: npm11 });
+  expect(next.filter((line) => line.startsWith('# if tsconfig.json'))).toHaveLength(notes);
+});
+
 it('writes the setting of each package manager, next to those that are there', async () => {
   await write('package.json', '{}');
   const { next: old } = await addToProject({ cwd, env: npm10 });

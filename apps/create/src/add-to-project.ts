@@ -121,12 +121,24 @@ export async function addToProject({
       .toSorted(),
     kept,
     next: [
+      ...tsconfigNote(cwd, folder),
       installCommand(env, false),
       `cd ${quoted(folder)}`,
       `${run} trinity config check train.yaml`,
       `${run} trinity run train.yaml`,
     ],
   };
+}
+
+/** Returns a line for a project with a tsconfig.json that does not name the new folder. */
+function tsconfigNote(cwd: string, folder: string): readonly string[] {
+  const file = path.join(cwd, 'tsconfig.json');
+  const name = JSON.stringify(folder);
+  return !existsSync(file) || readFileSync(file, 'utf8').includes(name)
+    ? []
+    : [
+        `# if tsconfig.json compiles every folder, add ${name} to its "exclude", with node_modules and the outDir`,
+      ];
 }
 
 function templateOf(manifest: Manifest): string {

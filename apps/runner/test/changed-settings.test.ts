@@ -1,6 +1,8 @@
 /** Tests resuming a run with another configuration. */
+import { hash } from 'node:crypto';
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { serialize } from 'node:v8';
 import { planDevices, readConfiguration, type RunOptions } from '@trinity-rft/launcher';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runHere, type RunHere } from './support/run-here.js';
@@ -268,6 +270,29 @@ describe('a file whose contents have changed since the run was last started', ()
     expect(error).toMatchObject({ name: 'ConfigError' });
     expect(error?.message).toContain(` ${key}: the contents of ${place} have changed`);
     expect(error?.message).toContain('--accept-changed-files');
+  });
+
+  it('is told by a digest that no JavaScript engine decides, or by that of earlier versions', async () => {
+    const record = 'runs/tests/read/settings.json';
+    const text = own.read(record);
+    const parsed = JSON.parse(text) as Readonly<Record<'jobDirectory' | 'stages', unknown>> & {
+      readonly inputs: readonly Readonly<Record<string, { sha256: string }>>[];
+    };
+    const rows = own
+      .read('tasks.jsonl')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
+    const digest = (written: readonly (string | Buffer)[]): string =>
+      hash('sha256', Buffer.concat(written.map((each) => Buffer.from(each))), 'hex');
+    const recorded = parsed.inputs[0]!['buffer.explorer_input.tasksets[0].path']!;
+    expect(recorded.sha256).toBe(digest(rows.map((row) => JSON.stringify(row))));
+    recorded.sha256 = digest(rows.map((row) => serialize(row)));
+    const { jobDirectory, stages, inputs } = parsed;
+    const sha256 = hash('sha256', JSON.stringify([jobDirectory, stages, inputs]), 'hex');
+    own.write(record, JSON.stringify({ ...parsed, sha256 }));
+    expect((await again(1)).error).toBeUndefined();
+    own.write(record, text);
   });
 
   it('is accepted by a flag, and then the tokenizer is that of the checkpoint', async () => {

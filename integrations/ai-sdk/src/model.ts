@@ -1,5 +1,6 @@
 /** Makes the model of a rollout available as an AI SDK model. */
-import { describeError, ModelError } from '@trinity-rft/core';
+import { ModelError } from '@trinity-rft/core';
+import { tryJson } from '@trinity-rft/core/support';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 
 /**
@@ -40,7 +41,7 @@ export function aiSdkModel<Create extends CreateProvider>(
 ): ModelOf<Create> {
   const settings = {
     ...endpoint.aiSdk(),
-    fetch: withoutRetries(endpoint.fetch),
+    fetch: withoutRetries(endpoint),
     supportsStructuredOutputs: true,
     includeUsage: true,
   };
@@ -54,30 +55,29 @@ const isRetried = (status: number): boolean => status >= 500 || [408, 409, 429].
  * Wraps `fetch` so that it throws for responses after which the AI SDK would retry. If `fetch`
  * itself throws, the AI SDK retries only if the connection failed.
  */
-function withoutRetries(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+function withoutRetries(endpoint: AgentEndpoint): typeof globalThis.fetch {
   return async (input, init) => {
-    const response = await fetch(input, init);
+    const response = await endpoint.fetch(input, init);
     if (!isRetried(response.status)) return response;
-    throw await toModelError(response);
+    throw await toModelError(response, endpoint);
   };
 }
 
-async function toModelError(response: Response): Promise<ModelError> {
+async function toModelError(
+  response: Response,
+  { model, baseURL }: Pick<AgentEndpoint, 'model' | 'baseURL'>,
+): Promise<ModelError> {
   const { status } = response;
   const text = await response.text();
-  const retryable = status >= 500 || status === 429;
-  let body: { readonly message?: unknown; readonly code?: unknown } = {};
-  try {
-    body = (JSON.parse(text) as { readonly error?: typeof body }).error ?? {};
-  } catch (cause) {
-    return new ModelError(
-      `The model's endpoint answered with status ${status} and no JSON: ${describeError(cause)}`,
-      { status, retryable, cause },
-    );
-  }
-  const { message, code } = body;
+  const body = tryJson(text) as { readonly error?: Readonly<Record<string, unknown>> } | undefined;
+  const { message, code } = body?.error ?? {};
+  const said = typeof message === 'string' ? message : text.slice(0, 200);
   return new ModelError(
-    typeof message === 'string' ? message : `The model's endpoint answered with status ${status}.`,
-    { status, retryable, code: typeof code === 'string' ? code : undefined },
+    `The model "${model}" at ${new URL(baseURL).host} answered with status ${status}: ${said}`,
+    {
+      status,
+      retryable: status >= 500 || status === 429,
+      code: typeof code === 'string' ? code : undefined,
+    },
   );
 }

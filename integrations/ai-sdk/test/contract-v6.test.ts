@@ -1,8 +1,11 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { inProcessRollouts } from '@trinity-rft/model/testing';
 import { describeAgentAdapter, type AgentTool, type AgentUnderTest } from '@trinity-rft/testing';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { createOpenAICompatible } from 'ai-sdk-openai-compatible-v2';
 import { createOpenAI } from 'ai-sdk-openai-v3';
+import * as ai6 from 'ai-v6';
 import {
   generateText,
   stepCountIs,
@@ -12,6 +15,7 @@ import {
   type LanguageModel,
   type ToolSet,
 } from 'ai-v6';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { withDefaultProvider } from '../src/default-provider.js';
 import { aiSdkModel, type CreateProvider } from '../src/model.js';
@@ -74,3 +78,16 @@ describeAgentAdapter('AI SDK 6 functions over Responses', {
   createAgent: (tools) => functions(tools, createOpenAI),
 });
 describeAgentAdapter('AI SDK 6 agents over Responses', { ...inProcess, createAgent: agentObject });
+
+it.each(['README.md', '../../apps/create/templates/ai-sdk/agent/agent.ts'])(
+  'AI SDK 6 has what %s imports',
+  async (file) => {
+    const text = await readFile(path.join(import.meta.dirname, '..', file), 'utf8');
+    const [, names = ''] = /import \{([^}]*)\} from 'ai';/.exec(text) ?? [];
+    const values = names.split(',').map((name) => name.trim());
+    expect(Object.keys(ai6)).toEqual(
+      expect.arrayContaining(values.filter((name) => !name.startsWith('type '))),
+    );
+    expect(values).toContain('tool');
+  },
+);

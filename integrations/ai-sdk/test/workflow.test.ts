@@ -9,6 +9,7 @@ import {
 import { generateText, isStepCount, NoOutputGeneratedError, Output, tool } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { aiSdkModel } from '../src/model.js';
 import { outcomeOf } from '../src/outcome.js';
 import { aiSdkWorkflow, type AiSdkWorkflowOptions } from '../src/workflow.js';
 
@@ -32,6 +33,22 @@ const attempt = (run: Options['run'], answers: readonly ScriptedAnswer[], over: 
     task,
     rewardFn,
   });
+
+it.each(['oops', '{"error":{"message":"oops"}}'])(
+  'names the model whose server answers %s',
+  async (body) => {
+    const endpoint = {
+      ...scriptedModel({ answers: [] }).endpoint(),
+      model: 'big',
+      baseURL: 'http://judge/v1',
+      fetch: () => Promise.resolve(new Response(body, { status: 500 })),
+    };
+    const model = aiSdkModel(endpoint, createOpenAICompatible);
+    await expect(generateText({ model, prompt: 'Well?' })).rejects.toThrow(
+      /^The model "big" at judge answered with status 500: oops$/,
+    );
+  },
+);
 
 describe('aiSdkWorkflow', () => {
   it('asks the trained model, as an object and by any name, and has the answer scored', async () => {

@@ -37,6 +37,13 @@ const supervisedFile = (more: string): Accepted['file'] => ({
 });
 
 const accepted: Readonly<Record<string, Accepted>> = {
+  'the address of a database server, in one process': {
+    file: {
+      buffer:
+        'buffer:\n  explorer_input: {taskset: {path: ./tasks.jsonl, default_workflow_type: w}}\n  trainer_input:\n    experience_buffer: {storage_type: sql, path: "postgresql://u:hunter2@host/db"}',
+    },
+    warns: ['buffer.trainer_input.experience_buffer.path', '--explorers N'],
+  },
   'raft with one run per task, all of which are kept': {
     file: {
       algorithm:

@@ -1093,13 +1093,23 @@ const cases: readonly Broken[] = [
     says: ['there is no', 'earlier run'],
   },
   {
-    name: 'a database server',
+    name: 'experiences on a database server, without the tasks of explorers',
     file: {
+      top: 'mode: train',
       buffer:
-        'buffer:\n  explorer_input: {taskset: {path: ./tasks.jsonl, default_workflow_type: w}}\n  trainer_input:\n    experience_buffer:\n      storage_type: sql\n      path: «postgresql://u:hunter2@host/db',
+        'buffer:\n  train_batch_size: 4\n  trainer_input:\n    experience_buffer:\n      storage_type: sql\n      path: «postgresql://u:hunter2@host/db',
     },
     key: 'buffer.trainer_input.experience_buffer.path',
-    says: ['postgresql', 'not supported', 'sqlite:///'],
+    says: ['database server', 'Set buffer.explorer_input.taskset'],
+  },
+  {
+    name: 'a database server of another kind',
+    file: {
+      buffer:
+        'buffer:\n  explorer_input: {taskset: {path: ./tasks.jsonl, default_workflow_type: w}}\n  trainer_input:\n    experience_buffer:\n      storage_type: sql\n      path: «mysql://u:hunter2@host/db',
+    },
+    key: 'buffer.trainer_input.experience_buffer.path',
+    says: ['mysql', 'not supported', 'sqlite:///'],
   },
   {
     name: 'a benchmark on nothing',

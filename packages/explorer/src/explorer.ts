@@ -300,6 +300,9 @@ function stepMetrics(
   warnings.experiencesStored(collected.length, experiences.length);
   warnings.groupsCompared(rollout['rollout/identical_group_share']);
   warnings.rewardsDiffer(metrics['experience_pipeline/group_advantages/uneven_runs']);
+  warnings.statsUnused(
+    Object.entries(metrics).some(([key, n]) => key.endsWith('/unused_stats_count') && n > 0),
+  );
   const cutOff =
     (settings.overRollout?.ratio ?? 0) > 0 ? cutOffMetrics(outcomes, takeLateResults()) : {};
   const limits = timeLimits.metrics(outcomes.map(({ task }) => task));

@@ -1,6 +1,7 @@
 /** Exports for packages of this repository only. This interface is not stable. */
 export { expectedBestOfDraws } from './metrics/pass-at-n.js';
 export { runPipeline } from './pipeline.js';
+export { isOwnFailure } from './runs/classify-failure.js';
 export { currentRun } from './runs/current-run.js';
 export type { OnPause } from './runs/back-offs.js';
 export { createEnvironmentCircuits } from './runs/environment-circuits.js';

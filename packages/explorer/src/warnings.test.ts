@@ -33,3 +33,10 @@ it('warns once that runs have several rewards, of which one counts', () => {
   for (const runs of [undefined, 0, 2, 3]) rewardsDiffer(runs);
   expect(logger.messages('warn')).toEqual([expect.stringContaining('calls of 2 runs')]);
 });
+
+it('warns once that a stats_key names nothing', () => {
+  const logger = recordingLogger();
+  const { statsUnused } = createStepWarnings(logger);
+  for (const isUnused of [false, true, true]) statsUnused(isUnused);
+  expect(logger.messages('warn')).toEqual([expect.stringContaining('A stats_key')]);
+});

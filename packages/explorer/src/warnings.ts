@@ -14,6 +14,8 @@ export interface StepWarnings {
    * last call counts.
    */
   rewardsDiffer(unevenRuns: number | undefined): void;
+  /** Called with true if a `stats_key` named a number of no experience in the step. */
+  statsUnused(isUnused: boolean): void;
 }
 
 export function createStepWarnings(logger: Logger): StepWarnings {
@@ -21,6 +23,7 @@ export function createStepWarnings(logger: Logger): StepWarnings {
     experiencesStored: warnOfEmptySteps(logger),
     groupsCompared: warnOfIdenticalGroups(logger),
     rewardsDiffer: warnOfUnevenRuns(logger),
+    statsUnused: warnOfUnusedStats(logger),
   };
 }
 
@@ -66,6 +69,18 @@ function warnOfUnevenRuns(logger: Logger): StepWarnings['rewardsDiffer'] {
     warned = true;
     logger.warn(
       `The calls of ${unevenRuns} runs have different rewards. Runs are compared by the reward of their last call; the others have no effect. Give every call of a run the same reward, choose an algorithm that reads rewards of steps (gigpo, from info.step_reward), or compare calls instead of runs (advantage_fn_args: { compare: calls }). This warning appears once; experience_pipeline/group_advantages/uneven_runs is written with every such step.`,
+    );
+  };
+}
+
+/** Warns once, when a `stats_key` named a number of no experience in a step. */
+function warnOfUnusedStats(logger: Logger): StepWarnings['statsUnused'] {
+  let warned = false;
+  return (isUnused) => {
+    if (warned || !isUnused) return;
+    warned = true;
+    logger.warn(
+      'A stats_key of reward_shaping_mapper names a number of no experience in this step, so its operation changed no reward. Expected a number that the workflow puts into info or the metrics. Correct the name, unless other tasks have it. This warning appears once; unused_stats_count of the operator is written with every step.',
     );
   };
 }

@@ -5,19 +5,56 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { chatProgram } from './chat-program.js';
+import type { FormatName } from './format/formats.js';
 
-it.each(['gguf', 'hf'] as const)('prints why a model of %s cannot be loaded', async (format) => {
+/** Runs the program of a format beside a package of ours whose module is `source`. */
+async function runProgram(
+  format: FormatName,
+  { name, source }: { readonly name: string; readonly source: string },
+): Promise<unknown> {
   const folder = await mkdtemp(path.join(tmpdir(), 'trinity-chat-program-'));
   onTestFinished(() => rm(folder, { recursive: true }));
-  const local = path.join(folder, 'node_modules/@trinity-rft/local');
+  const local = path.join(folder, 'node_modules/@trinity-rft', name);
   await mkdir(local, { recursive: true });
   await writeFile(path.join(local, 'package.json'), '{"exports":"./index.mjs"}');
-  await writeFile(
-    path.join(local, 'index.mjs'),
-    'export const loadModel = async () => { throw new Error("Cannot read it.", { cause: new Error("EACCES") }); };',
-  );
+  await writeFile(path.join(local, 'index.mjs'), source);
   const settings = { file: 'model.gguf', name: 'm', dtype: 'F32', chat: {} };
   await writeFile(path.join(folder, 'chat.mjs'), chatProgram(format, settings));
-  const run = promisify(execFile)(process.execPath, ['chat.mjs'], { cwd: folder });
-  await expect(run).rejects.toMatchObject({ code: 2, stderr: 'Cannot read it.\nCause: EACCES\n' });
+  return promisify(execFile)(process.execPath, ['chat.mjs'], {
+    cwd: folder,
+    env: { ...process.env, OLLAMA_HOST: 'other:9' },
+  });
+}
+
+it.each(['gguf', 'hf'] as const)('prints why a model of %s cannot be loaded', async (format) => {
+  const source =
+    'export const loadModel = async () => { throw new Error("Cannot read it.", { cause: new Error("EACCES") }); };';
+  await expect(runProgram(format, { name: 'local', source })).rejects.toMatchObject({
+    code: 2,
+    stderr: 'Cannot read it.\nCause: EACCES\n',
+  });
+});
+
+it.each([
+  [
+    'Promise.reject(new TypeError("fetch failed", { cause: new Error("ECONNREFUSED") }))',
+    /REFUSED/,
+  ],
+  ['Promise.resolve(new Response("model not found", { status: 404 }))', /: model not found\n/],
+])('says what to do where Ollama answers %s', async (answer, said) => {
+  const source = `
+    globalThis.fetch = () => ${answer};
+    export const loadTokenizer = async () => ({});
+    export const createChatFormat = () => ({ render: () => '' });
+  `;
+  const failed: unknown = await runProgram('ollama', { name: 'chat', source }).catch(
+    (error: unknown) => error,
+  );
+  expect(failed).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(
+      /^Ollama at http:\/\/other:9: .*\n.*ollama create m -f Modelfile\n$/,
+    ) as string,
+  });
+  expect(failed).toMatchObject({ stderr: expect.stringMatching(said) as string });
 });

@@ -85,7 +85,17 @@ const messages = [{ role: 'user', content: process.argv[2] ?? 'Hello' }];
 // Tools: render({ messages, tools }) and readTurn(..., { tools }), whose result has toolCalls.
 const prompt = format.render({ messages });
 const body = JSON.stringify({ model: ${quoted(name)}, prompt, raw: true, stream: false });
-const reply = await fetch('http://127.0.0.1:11434/api/generate', { method: 'POST', body });
+const host = process.env.OLLAMA_HOST || '127.0.0.1:11434';
+const address = host.includes('://') ? host : \`http://\${host}\`;
+const reply = await fetch(\`\${address}/api/generate\`, { method: 'POST', body }).catch(
+  ({ cause }) => new Response(cause?.message, { status: 502 }),
+);
+if (!reply.ok) {
+  const create = ${quoted(`ollama create ${name} -f Modelfile`)};
+  console.error(\`Ollama at \${address}: \${await reply.text()}\`);
+  console.error(\`Start Ollama; in the folder of chat.mjs, run: \${create}\`);
+  process.exit(2);
+}
 const { response } = await reply.json();
 console.log(format.readTurn(format.encode(response), { tools: false }).text);
 `;

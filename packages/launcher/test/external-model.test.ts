@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { EngineFactory } from '@trinity-rft/core/engine';
 import { fakeEngine, openFakeEngine } from '@trinity-rft/testing';
+import { defineWorkflow } from '@trinity-rft/workflow';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ServeAddress } from '../src/context/stage-context.js';
 import { bigramRuns, type BigramRuns } from './support/bigram-runs.js';
@@ -49,6 +50,19 @@ const beside = () => ({
 });
 const model = { model_path: 'model', max_prompt_tokens: 16, max_response_tokens: 4 };
 
+const taskset = {
+  name: 'sums',
+  path: 'tasks.jsonl',
+  format: { prompt_key: 'question', response_key: 'answer' },
+  default_workflow_type: 'simple_workflow',
+  default_reward_fn_type: 'any_digit',
+};
+const bench = {
+  mode: 'bench',
+  model: { ...model, external_model: external },
+  buffer: { explorer_input: { eval_tasksets: [taskset] } },
+};
+
 const textOf = (folder: string): string =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -57,27 +71,52 @@ const textOf = (folder: string): string =>
 
 it('is benchmarked, with no model opened here and its key nowhere', async () => {
   const before = opened;
-  const taskset = {
-    name: 'sums',
-    path: 'tasks.jsonl',
-    format: { prompt_key: 'question', response_key: 'answer' },
-    default_workflow_type: 'simple_workflow',
-    default_reward_fn_type: 'any_digit',
-  };
-  await runs.runWith(
-    'bench',
-    {
-      mode: 'bench',
-      model: { ...model, external_model: external },
-      buffer: { explorer_input: { eval_tasksets: [taskset] } },
-    },
-    beside(),
-  );
+  await runs.runWith('bench', bench, beside());
   expect(opened).toBe(before);
   const folder = path.join(runs.root, 'runs', 'Trinity-RFT', 'bench');
   const files = textOf(folder);
   expect(files).toContain('"bench/sums/finished_task_count":8');
   expect(files.includes(apiKey)).toBe(false);
+});
+
+const benchOf = (workflow: string) => ({
+  ...bench,
+  buffer: { explorer_input: { eval_tasksets: [{ ...taskset, default_workflow_type: workflow }] } },
+});
+const byClient = defineWorkflow({
+  name: 'by_client',
+  run: async ({ model: { openaiClient, modelPath } }) => {
+    const messages = [{ role: 'user', content: '1+2=' }] as const;
+    await openaiClient().chat.completions.create({ model: modelPath, messages: [...messages] });
+    return { reward: 1 };
+  },
+});
+
+it.each(['simple_workflow', 'by_client'])(
+  'ends a benchmark of %s with what it said where it answers nothing',
+  async (workflow) => {
+    const { engines, env } = beside();
+    const wrong = { engines, env: { ...env, TEACHER_KEY: 'another-key' }, workflows: [byClient] };
+    const refused = runs.runWith(`refused_${workflow}`, benchOf(workflow), wrong);
+    const error = await refused.catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      code: 'ALL_RUNS_FAILED',
+      message: expect.stringMatching(/^All runs of the benchmark failed/) as string,
+      cause: {
+        message: expect.stringMatching(
+          /The external model "teacher" at \S+ answered 401/,
+        ) as string,
+      },
+    });
+  },
+);
+
+it('ends a benchmark as usual in which the agent itself fails every time', async () => {
+  const run = (): Promise<never> => Promise.reject(new Error('The answer is malformed.'));
+  const workflows = [defineWorkflow({ name: 'malformed', run })];
+  await runs.runWith('malformed', benchOf('malformed'), { ...beside(), workflows });
+  const folder = path.join(runs.root, 'runs', 'Trinity-RFT', 'malformed');
+  expect(textOf(folder)).toContain('"bench/sums/failed_run_count":8');
 });
 
 it('teaches an algorithm that imitates', async () => {

@@ -154,19 +154,20 @@ describe('limits', () => {
     expect(model.metrics()).toMatchObject({ 'model/response_truncated': 1 });
   });
 
-  it.each([{ maxPromptTokens: room - 1 }, { maxModelLen: room }])(
-    'refuse a prompt longer than %o, and nothing is recorded',
-    async (limits) => {
-      const { model, sampler } = scripted([], { limits });
-      await expect(model.chat(hi)).rejects.toMatchObject({
-        status: 400,
-        code: 'context_length_exceeded',
-      });
-      expect(sampler.calls).toEqual([]);
-      expect(model.extractExperiencesFromHistory()).toEqual([]);
-      expect(model.metrics()).toMatchObject({ 'model/prompt_too_long': 1, 'model/calls': 0 });
-    },
-  );
+  it.each([
+    [{ maxPromptTokens: room - 1 }, `at most ${room - 1} (max_prompt_tokens) are allowed`],
+    [{ maxModelLen: room }, `together may have ${room}. Shorten`],
+  ])('refuse a prompt longer than %o, and nothing is recorded', async (limits, message) => {
+    const { model, sampler } = scripted([], { limits });
+    await expect(model.chat(hi)).rejects.toMatchObject({
+      status: 400,
+      code: 'context_length_exceeded',
+      message: expect.stringContaining(message) as string,
+    });
+    expect(sampler.calls).toEqual([]);
+    expect(model.extractExperiencesFromHistory()).toEqual([]);
+    expect(model.metrics()).toMatchObject({ 'model/prompt_too_long': 1, 'model/calls': 0 });
+  });
 
   it.each([
     { n: 0 },

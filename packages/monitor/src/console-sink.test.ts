@@ -212,6 +212,20 @@ describe('consoleSink on a terminal', () => {
 });
 
 describe('consoleSink into a pipe', () => {
+  it('says which explore step the reward is of where it is not that of the train step', async () => {
+    const terminal = fakeTerminal({ isTTY: false });
+    const sink = consoleSink({ terminal, clock: manualClock() });
+    explored(sink, 1, 0.5);
+    explored(sink, 2, 0.25);
+    trained(sink, 1);
+    trained(sink, 2);
+    await sink.close();
+    expect(terminal.screen().slice(0, 2)).toEqual([
+      'step 1  reward 0.250 (explored 2)  loss -0.0123  tokens/s 812',
+      'step 2  reward 0.250  loss -0.0123  tokens/s 812',
+    ]);
+  });
+
   it('writes every train step', async () => {
     const [terminal, clock] = [fakeTerminal({ isTTY: false }), manualClock()];
     const sink = consoleSink({ terminal, clock, stageName: 'grpo' });

@@ -226,7 +226,9 @@ function widthOf(terminal: Terminal): number {
  * characters.
  */
 function renderLine(screen: Screen, width: number): string {
-  const { label, progress, paint, activity, clock, heardAt } = screen;
+  const { label, isLive, paint, activity, clock, heardAt } = screen;
+  // A plain line stays, so it says which explore step its reward is of.
+  const progress = isLive ? { ...screen.progress, explored: undefined } : screen.progress;
   const seconds = (clock.now() - heardAt) / 1000;
   const isSlow = activity !== undefined && seconds * 1000 >= lookEveryMs;
   const [step, ...others] = (hasFigures(screen) ? figures(progress) : []).map(([name, value]) => ({

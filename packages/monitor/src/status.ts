@@ -5,8 +5,9 @@ import type { MetricRecord } from '@trinity-rft/core';
 export interface Progress {
   readonly step?: number;
   readonly totalSteps?: number;
-  /** Mean reward of the latest explore step. */
+  /** Mean reward of the latest explore step, and the number of that step. */
   readonly reward?: number;
+  readonly explored?: number | undefined;
   readonly loss?: number;
   readonly tokensPerSecond?: number;
   /**
@@ -25,8 +26,10 @@ export const figureMetrics = {
 
 /** Returns the progress after a record, with the values that the record contains. */
 export function follow(progress: Progress, { role, step, metrics }: MetricRecord): Progress {
-  if (role === 'explorer')
-    return { ...progress, reward: metrics[figureMetrics.reward] ?? progress.reward };
+  if (role === 'explorer') {
+    const reward = metrics[figureMetrics.reward];
+    return reward === undefined ? progress : { ...progress, reward, explored: step };
+  }
   if (role !== 'trainer') return progress;
   return {
     ...progress,
@@ -44,14 +47,16 @@ export function figures({
   step = 0,
   totalSteps: expected,
   reward,
+  explored,
   loss,
   tokensPerSecond,
   secondsPerStep,
 }: Progress): readonly (readonly [label: string, value: string])[] {
   const totalSteps = expected !== undefined && step <= expected ? expected : undefined;
+  const of = explored === undefined || explored === step ? '' : ` (explored ${explored})`;
   return [
     ['step', totalSteps === undefined ? String(step) : `${step}/${totalSteps}`] as const,
-    ...(reward === undefined ? [] : [['reward', reward.toFixed(3)] as const]),
+    ...(reward === undefined ? [] : [['reward', `${reward.toFixed(3)}${of}`] as const]),
     ...(loss === undefined ? [] : [['loss', shortNumber(loss)] as const]),
     ...(tokensPerSecond === undefined ? [] : [['tokens/s', shortNumber(tokensPerSecond)] as const]),
     ...(totalSteps === undefined || secondsPerStep === undefined

@@ -47,7 +47,7 @@ it('names what is wrong with a choice', () => {
     'expected a list of { stats_key: a text, op_type: ADD, SUB, MUL or DIV, weight: a number }',
   );
   expect(() => createOperators([{ name: 'overlong_penalty' }])).toThrow(
-    '"maxResponseLength" of operator "overlong_penalty" is not set',
+    '"max_response_length" of operator "overlong_penalty" is not set; expected a number > cache_length',
   );
 });
 
@@ -222,7 +222,15 @@ describe('reward_shaping_mapper', () => {
       'reward_diff/max': -4,
       'reward_diff/min': -4,
       missing_stats_count: 1,
+      unused_stats_count: 1,
     });
+  });
+
+  it('does not count a number as unused that some experiences have', () => {
+    const experiences = [{ a: 1 }, { b: 1 }].map((info, run) => of(0, run, { reward: 1, info }));
+    const rewardShapingConfigs = [{ stats_key: 'a' }, { stats_key: 'b' }, { stats_key: 'c' }];
+    const { metrics } = apply('reward_shaping_mapper', experiences, { rewardShapingConfigs });
+    expect(metrics).toMatchObject({ missing_stats_count: 4, unused_stats_count: 1 });
   });
 
   it('leaves the reward alone where it would divide by 0, and rejects what is no number', () => {

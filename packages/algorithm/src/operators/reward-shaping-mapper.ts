@@ -25,7 +25,8 @@ const expected = '{ stats_key: a text, op_type: ADD, SUB, MUL or DIV, weight: a 
 /**
  * Applies the operations in order. An operation is skipped if the experience has no value for its
  * `stats_key`, or if the operation would divide by 0. Metrics: `reward_diff/{mean,max,min}`,
- * `missing_stats_count` (operations skipped because the value is missing).
+ * `missing_stats_count` (operations skipped because the value is missing), `unused_stats_count`
+ * (operations skipped for every experience of the step for this reason).
  * @throws RewardError if a value is not a number, or if the reward or the result is not finite
  */
 export const rewardShapingMapper: OperatorPart = definePart({
@@ -45,14 +46,20 @@ export const rewardShapingMapper: OperatorPart = definePart({
     ({ rewardShapingConfigs: shapings }) =>
     (experiences) => {
       let missing = 0;
+      const unused = new Set(experiences.length > 0 ? shapings : []);
       const diffs: { reward_diff: number }[] = [];
       const out = experiences.map((experience) => {
         const before = rewardOf(experience);
         let reward = before;
-        for (const { stats_key: key, op_type: operation = 'ADD', weight = 1 } of shapings) {
+        for (const shaping of shapings) {
+          const { stats_key: key, op_type: operation = 'ADD', weight = 1 } = shaping;
           const value = statOf(experience, key);
-          if (value === undefined) missing++;
-          else reward = operations[operation](reward, weight * value);
+          if (value === undefined) {
+            missing++;
+            continue;
+          }
+          unused.delete(shaping);
+          reward = operations[operation](reward, weight * value);
         }
         if (!Number.isFinite(reward))
           throw shapingError(experience, `made the reward ${before} into ${reward}`);
@@ -61,7 +68,11 @@ export const rewardShapingMapper: OperatorPart = definePart({
       });
       return {
         experiences: out,
-        metrics: { ...gatherMetrics(diffs, ''), missing_stats_count: missing },
+        metrics: {
+          ...gatherMetrics(diffs, ''),
+          missing_stats_count: missing,
+          unused_stats_count: unused.size,
+        },
       };
     },
 });

@@ -84,6 +84,13 @@ describe('readPreferenceRow', () => {
     });
   });
 
+  it('takes numbers as their digits', () => {
+    expect(read({ prompt: 'p', chosen: 6693, rejected: -0.5 })).toMatchObject({
+      chosen: [assistant('6693')],
+      rejected: [assistant('-0.5')],
+    });
+  });
+
   it.each([
     [
       { prompt: 'p', chosen: 'a' },
@@ -94,7 +101,7 @@ describe('readPreferenceRow', () => {
       'key "prompt": nothing is there; the row has chosen, rejected. Set format.messages_key or format.prompt_key',
     ],
     [{ prompt: 'p', chosen: '', rejected: 'b' }, 'key "chosen": the answer is empty'],
-    [{ prompt: 'p', chosen: 3, rejected: 'b' }, 'key "chosen": found a number'],
+    [{ prompt: 'p', chosen: true, rejected: 'b' }, 'key "chosen": found a boolean'],
     [
       { prompt: 'p', chosen: [user('a')], rejected: 'b' },
       'key "chosen": the last message is the user\'s. An answer ends with the assistant',

@@ -70,7 +70,8 @@ function readAnswer(
   if (format.promptType === 'plaintext')
     return [answerOf(readText(rawTask, key, row, fix), key, row)];
   const value = messagesInText(rawTask[key]);
-  if (typeof value === 'string') return [answerOf(value, key, row)];
+  if (typeof value === 'string' || Number.isFinite(value))
+    return [answerOf(String(value), key, row)];
   if (typeof value !== 'object') throw rowError(row, key, `found ${describe(value)}`, fix);
   const messages = readMessages(Array.isArray(value) ? value : [value], row, key);
   const last = messages.at(-1);

@@ -25,6 +25,11 @@ it.each([
     { promptType: 'plaintext', promptKey: 'question', responseKey: 'answer' },
   ],
   [
+    'a number as the answer',
+    { prompt: 'What is 1 + 1?', response: 2 },
+    { promptType: 'plaintext' },
+  ],
+  [
     'fields that are null in a table',
     { messages: conversation.map((message) => ({ ...message, tool_calls: null, name: null })) },
     {},
@@ -133,10 +138,16 @@ it.each<[string, Record<string, unknown>, Partial<SupervisedFormat>, string]>([
     'key "tools": tool 1 has no function.name',
   ],
   [
-    'a prompt that is no text',
-    { prompt: 3, response: 'r' },
+    'an answer that is no number',
+    { prompt: 'p', response: Number.NaN },
     { promptType: 'plaintext' },
-    'key "prompt": expected text, found a number',
+    'key "response": expected text, found NaN',
+  ],
+  [
+    'a prompt that is no text',
+    { prompt: true, response: 'r' },
+    { promptType: 'plaintext' },
+    'key "prompt": expected text, found a boolean',
   ],
 ])('rejects %s', (_what, rawTask, format, message) => {
   expect(() => read(rawTask, format)).toThrow(TaskError);

@@ -64,7 +64,9 @@ export function describe(value: unknown): string {
     ? 'a list'
     : typeof value === 'object'
       ? 'an object'
-      : `a ${typeof value}`;
+      : typeof value === 'number' && !Number.isFinite(value)
+        ? String(value)
+        : `a ${typeof value}`;
 }
 
 export function rowError(
@@ -95,12 +97,13 @@ export const missingError = (
   );
 
 /**
- * Reads a required string.
+ * Reads a required string. A finite number is its digits, as in tasks.
  * @param fix what to do if the string is missing, used in the error message
  */
 export function readText(rawTask: RawTask, key: string, row: number | string, fix: string): string {
   const value = rawTask[key];
   if (typeof value === 'string') return value;
+  if (Number.isFinite(value)) return String(value);
   throw rowError(row, key, `expected text, found ${describe(value)}`, fix);
 }
 

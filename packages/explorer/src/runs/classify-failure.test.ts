@@ -47,9 +47,14 @@ describe('classifyFailure', () => {
       new ConfigError('workflow_args.max_turns is 0', { code: 'ARGUMENT_INVALID' }),
     ],
     ['an assertion without a value', new RewardError('no value', { code: 'SCORER_FORM' })],
+    [
+      'a refusal of an external model',
+      withFields('401 The external model "m" at host answered 401', { status: 401 }),
+    ],
     ['a workflow that sets no reward', new WorkflowError('no reward', { code: 'REWARD_MISSING' })],
   ])('does not repeat %s', (_, error) => {
-    expect(isWorthRetrying(of(error).error)).toBe(false);
+    const failure = of(error);
+    expect([isOwnFailure(failure), isWorthRetrying(failure.error)]).toEqual([false, false]);
   });
 
   it.each([

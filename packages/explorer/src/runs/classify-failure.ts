@@ -86,11 +86,17 @@ export function classifyFailure(error: unknown, workflow: string, spent: SpentTi
  * Returns true if the agent itself failed, or spent its time on its own calls. Returns false if an
  * engine, service or reward function failed.
  */
-export function isOwnFailure({ kind, error }: Failure): boolean {
+export function isOwnFailure({
+  kind,
+  error,
+}: {
+  readonly kind: FailureKind;
+  readonly error: Error;
+}): boolean {
   return (
     kind === 'prompt_too_long' ||
     // The deadline of a task also ends runs that have hardly begun.
-    (kind === 'timed_out' && error.code !== 'TASK_TIMEOUT') ||
+    (kind === 'timed_out' && !(TrinityError.is(error) && error.code === 'TASK_TIMEOUT')) ||
     (error instanceof WorkflowError && error.code === 'WORKFLOW_THREW')
   );
 }
@@ -171,8 +177,8 @@ interface ClientError {
 
 /**
  * Converts a client error to a ModelError if the prompt was too long, or if the server of the model
- * or of a tool failed or was busy. Returns undefined for other rejected requests, which are the
- * agent's own fault.
+ * or of a tool failed or was busy, or an external model refused the call. Returns undefined for
+ * other rejected requests, which are the agent's own fault.
  */
 function serverAnswer(error: Error): ModelError | undefined {
   const { status: own, statusCode, code: ownCode, data } = error as ClientError;
@@ -180,7 +186,8 @@ function serverAnswer(error: Error): ModelError | undefined {
   if (typeof status !== 'number') return undefined;
   const code = ownCode ?? data?.error?.code;
   const busy = isBusy(status);
-  if (!busy && code !== 'context_length_exceeded') return undefined;
+  const isRefusal = error.message.includes('The external model "');
+  if (!busy && !isRefusal && code !== 'context_length_exceeded') return undefined;
   return new ModelError(error.message, {
     status,
     retryable: busy,

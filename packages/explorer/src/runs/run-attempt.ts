@@ -78,6 +78,8 @@ export interface RunSettings {
 export interface AttemptModel {
   readonly model: AgentModel;
   readonly auxiliaryModels: ReadonlyMap<string, AgentModel>;
+  /** Model behind an API that answers in place of `model`. @default undefined */
+  readonly external?: AgentModel;
   /** Info that is added to every experience of the attempt. @default empty */
   readonly info?: Readonly<Record<string, unknown>>;
   /**
@@ -329,7 +331,9 @@ function finish(
  */
 function othersCalled({ model, called }: StartedAttempt): readonly string[] {
   if (called.size === 0) return [];
-  const own = [model.model, ...model.auxiliaryModels.values()].map((one) => one.endpoint().baseURL);
+  const { external, auxiliaryModels } = model;
+  const models = [model.model, ...auxiliaryModels.values(), ...(external ? [external] : [])];
+  const own = models.map((one) => one.endpoint().baseURL);
   return [...called]
     .filter(([address]) => !own.some((base) => address.startsWith(base)))
     .map(([address, name]) => (name === undefined ? address : `"${name}" at ${address}`));

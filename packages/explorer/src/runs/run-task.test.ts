@@ -71,6 +71,7 @@ function start(
     longestPauseMs?: number;
     waitsFor?: () => string | undefined;
     metrics?: Metrics;
+    external?: AgentModel;
   } = {},
 ): Run {
   const runtime = testRuntime();
@@ -82,6 +83,7 @@ function start(
       return {
         model: fakeModel(options.records),
         auxiliaryModels: new Map(),
+        external: options.external,
         metrics: () => options.metrics ?? {},
         longestPauseMs: () => options.longestPauseMs ?? 0,
         waitsFor: options.waitsFor,
@@ -401,16 +403,24 @@ describe('runTask', () => {
       });
     });
 
-    it('is told of its model when its key is missing', async () => {
-      const { outcome } = start(
-        defineWorkflow({
-          name: 'w',
-          run: () => Promise.reject(new Error('OpenAI API key is missing.')),
+    it.each([
+      [new Error('OpenAI API key is missing.'), { code: 'MODEL_BYPASSED' }],
+      [
+        Object.assign(new Error('401 The external model "m" at host answered 401 Bad API key'), {
+          status: 401,
         }),
-        { metrics: { 'model/calls': 0 } },
-      );
-      expect((await outcome).runs[0]).toMatchObject({ error: { code: 'MODEL_BYPASSED' } });
-    });
+        { name: 'ModelError', status: 401 },
+      ],
+    ])(
+      'is told of its model when its key is missing, not when an external model refuses its own: %o',
+      async (thrown, error) => {
+        const { outcome } = start(
+          defineWorkflow({ name: 'w', run: () => Promise.reject(thrown) }),
+          { metrics: { 'model/calls': 0 }, external: fakeModel() },
+        );
+        expect((await outcome).runs[0]).toMatchObject({ error });
+      },
+    );
   });
 
   it('gives a score to every recorded call', async () => {

@@ -3,9 +3,10 @@ import { memoryExperienceStore } from '@trinity-rft/buffer';
 import type { Closable } from '@trinity-rft/core/support';
 import type { StageConfig } from '@trinity-rft/config';
 import type { ChatFormat } from '@trinity-rft/chat';
-import { ConfigError, TaskError } from '@trinity-rft/core';
+import { ConfigError, TaskError, WorkflowError } from '@trinity-rft/core';
 import type { Engine, Sampler } from '@trinity-rft/core/engine';
 import { createExplorer, type EvaluatedSet } from '@trinity-rft/explorer';
+import { isOwnFailure } from '@trinity-rft/explorer/internal';
 import { listCheckpoints, verifyCheckpoint, type Checkpoint } from '@trinity-rft/trainer';
 import { openTasks } from '../assembly/data/tasks.js';
 import { explorerOptions, runsHere } from '../assembly/explorer-options.js';
@@ -40,6 +41,8 @@ export async function runBench(context: StageContext): Promise<StageResult> {
   const { sampler, targets } = engine;
   const runs = runsHere(stage, runtime, { sampler, format, auxiliary, endpoint, env });
   let sets: EvaluatedSet[] = [];
+  let hasScore = false;
+  let firstError: Error | undefined;
   const parts = { runs, tasks, sink, onProgress, onPause };
   const { onEvaluated, ...options } = explorerOptions(stage, runtime, extensions, parts);
   const explorer = createExplorer({
@@ -47,6 +50,9 @@ export async function runBench(context: StageContext): Promise<StageResult> {
     onEvaluated: (evaluated) => {
       onEvaluated?.(evaluated);
       sets.push(evaluated);
+      for (const run of evaluated.outcomes.flatMap(({ runs: ofTask }) => ofTask))
+        if (run.status === 'ok' || isOwnFailure(run)) hasScore = true;
+        else firstError ??= run.error;
     },
     store,
     sync: fixedWeights,
@@ -66,6 +72,12 @@ export async function runBench(context: StageContext): Promise<StageResult> {
     context.evaluation?.onCheckpoint({ step, directory: checkpoint?.directory, isLast, sets });
     sets = [];
   }
+  // An evaluation states the number of failed runs beside each score.
+  if (!context.evaluation && firstError && !hasScore)
+    throw new WorkflowError(
+      'All runs of the benchmark failed, none of them by a fault of the agent. Start it again when the cause of the first failure is fixed.',
+      { code: 'ALL_RUNS_FAILED', cause: firstError },
+    );
   return stageResult(targets.at(-1)?.step ?? 0);
 }
 

@@ -168,7 +168,11 @@ async function load(jiti: Jiti, file: string): Promise<Record<string, unknown>> 
   try {
     return await jiti.import<Record<string, unknown>>(file);
   } catch (cause) {
-    throw new ConfigError(`Plugin ${file} cannot be loaded: ${describeError(cause)}`, {
+    const why = describeError(cause);
+    const advice = /Cannot find (?:module|package) '[^./'\\][^:'\\]*'/.test(why)
+      ? '\nIf it is a package, install it in your project. Import a file by its relative path: aliases of tsconfig.json are not followed.'
+      : '';
+    throw new ConfigError(`Plugin ${file} cannot be loaded: ${why}${advice}`, {
       code: 'PLUGIN_LOAD',
       cause,
     });

@@ -54,7 +54,7 @@ import {
   tasksFile,
 } from '../assembly/task-pipeline/stored-tasks.js';
 import { withRecordedDevices } from './changes/devices.js';
-import { inputsOf } from './changes/inputs.js';
+import { inputsOf, type Inputs } from './changes/inputs.js';
 import { areGuests } from './folders.js';
 import { describeChanges, describeInputs, isRecorded, recordedInputs } from './changes/resume.js';
 import { hasBegun, readStageProgress } from './progress.js';
@@ -117,6 +117,7 @@ export async function checkFiles(
       pipelines: [],
       digests: {},
       hasBegun: isRecorded(config, stage),
+      recorded: recordedInputs(config, stage),
       measure,
       extensions,
       signal,
@@ -192,6 +193,8 @@ export const inNoFile: ProblemAt = (_stage, key, message) => ({
 
 interface Check extends Reading {
   readonly hasBegun: boolean;
+  /** Inputs when the stage was last started. */
+  readonly recorded: Inputs | undefined;
   readonly measure: boolean;
   /** Plans of the stage's task pipelines. The check adds them to this list. */
   readonly pipelines: PipelinePlan[];
@@ -211,8 +214,9 @@ const nameOf = (key: KeyPath): string =>
     .join('')
     .slice(1);
 
-function addDigest({ digests }: Check, key: KeyPath, rows: readonly RawTask[]): void {
-  digests[nameOf(key)] = digestOfRows(rows);
+function addDigest({ digests, recorded }: Check, key: KeyPath, rows: readonly RawTask[]): void {
+  const name = nameOf(key);
+  digests[name] = digestOfRows(rows, recorded?.[name]?.sha256);
 }
 
 /**

@@ -130,7 +130,10 @@ export interface LocalModel {
    * nats. [R]
    */
   score(tokens: Int32Array, promptLength?: number): Promise<Float32Array>;
-  /** Aborts requests in progress and frees the model's memory. */
+  /**
+   * Aborts requests in progress and frees the model's memory. A model of the embedded engine keeps
+   * the process alive until it is closed.
+   */
   close(): Promise<void>;
 }
 

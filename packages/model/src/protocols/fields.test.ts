@@ -46,7 +46,7 @@ const chat: Table<Fields<OpenAI.ChatCompletionCreateParams>> = {
   top_logprobs: 'used',
   top_p: 'used',
   user: 'ignored',
-  verbosity: 'refused',
+  verbosity: 'ignored',
   web_search_options: 'refused',
 };
 
@@ -137,7 +137,6 @@ const values: Readonly<Record<string, unknown>> = {
   functions: [{ name: 'f' }],
   modalities: ['audio'],
   logit_bias: { 5: 1 },
-  verbosity: 'low',
   truncation: 'auto',
   background: true,
   best_of: 2,

@@ -97,7 +97,7 @@ function assertCouldFit(text: string, { format, sampler, limits = {} }: LongText
   const least = Math.ceil(Buffer.byteLength(text) / longestToken(format));
   if (least <= most) return;
   throw new ModelError(
-    `The prompt has ${text.length} characters, which are at least ${least} tokens; at most ${most} are allowed. Shorten it, or send fewer messages.`,
+    `The prompt has ${text.length} characters, which are at least ${least} tokens; at most ${most}${most === maxPromptTokens ? ' (max_prompt_tokens)' : ''} are allowed. Shorten it, or send fewer messages.`,
     {
       status: 400,
       code: 'context_length_exceeded',

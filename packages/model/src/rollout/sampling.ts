@@ -90,7 +90,7 @@ function maxResponseTokens({ limits, promptLength, maxModelLen }: SamplingContex
   const { maxPromptTokens = Infinity, maxResponseTokens: maximum = Infinity } = limits;
   const maxTotal = Math.min(limits.maxModelLen ?? Infinity, maxModelLen);
   if (promptLength > maxPromptTokens)
-    throw promptTooLong(promptLength, `at most ${maxPromptTokens} are allowed`);
+    throw promptTooLong(promptLength, `at most ${maxPromptTokens} (max_prompt_tokens) are allowed`);
   if (promptLength >= maxTotal)
     throw promptTooLong(promptLength, `prompt and response together may have ${maxTotal}`);
   return Math.min(maximum, maxTotal - promptLength);

@@ -65,13 +65,13 @@ export function characterFormat(): ChatFormat {
 
 /**
  * Creates rollouts within this process. Each endpoint can only be called through its own `fetch`,
- * and no socket is opened.
+ * and no socket is opened. Endpoints are strict, as those that `trinity serve` opens.
  */
 export function inProcessRollouts(): TestRollouts {
   const runtime = createRuntime({ seed: 1 });
   return rolloutsOver(characterFormat(), {
     open: (options) => {
-      const model = createRolloutModel({ ...options, runtime });
+      const model = createRolloutModel({ ...options, runtime, strictFields: true });
       return { model, end: () => undefined };
     },
     close: () => Promise.resolve(),

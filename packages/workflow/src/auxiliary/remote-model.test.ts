@@ -19,13 +19,17 @@ async function serve(
   over: Partial<RemoteModelOptions> = {},
 ) {
   const seen: Seen[] = [];
+  /** Number of requests that wait for an answer. */
+  let open = 0;
   const listen = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = JSON.parse(await text(request)) as Record<string, unknown>;
     const reply = replies[seen.length] ?? [500, {}];
-    seen.push({
-      authorization: request.headers.authorization,
-      body: JSON.parse(await text(request)) as Record<string, unknown>,
-    });
-    if (reply === 'silence') return;
+    seen.push({ authorization: request.headers.authorization, body });
+    if (reply === 'silence') {
+      open++;
+      response.on('close', () => open--);
+      return;
+    }
     const isPage = typeof reply[1] === 'string';
     response
       .writeHead(reply[0], {
@@ -39,6 +43,7 @@ async function serve(
   const baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
   return {
     seen,
+    open: () => open,
     model: createRemoteModel({
       baseURL,
       apiKey: 'key-of-mine',
@@ -64,6 +69,21 @@ describe('createRemoteModel', () => {
     await model.chat(ask, { maxTokens: 5 });
     const { body } = seen[1]!;
     expect(body).toEqual({ model: 'big', messages: ask, max_completion_tokens: 5 });
+  });
+
+  it('asks a service that ignores n for each missing answer', async () => {
+    const { model, seen } = await serve([1, 2, 3].map(() => [200, completion] as const));
+    expect(await model.chat(ask, { n: 3 })).toHaveLength(3);
+    expect(seen.map(({ body }) => body['n'])).toEqual([3, undefined, undefined]);
+  });
+
+  it('asks no more once a service has failed or has answered nothing', async () => {
+    const broken = await serve([[200, completion], 'silence', 'silence', [400, {}]], { timeoutMs: 600_000 }); // prettier-ignore
+    await expect(broken.model.chat(ask, { n: 4 })).rejects.toMatchObject({ status: 400 });
+    await expect.poll(broken.open).toBe(0);
+    const empty = await serve([[200, { ...completion, choices: [] }]]);
+    expect(await empty.model.chat(ask)).toEqual([]);
+    expect(empty.seen).toHaveLength(1);
   });
 
   it('sends tools that the model may not call with tool_choice none', async () => {

@@ -75,9 +75,23 @@ async function chat(
   }
   const temperature = call.temperature ?? defaults?.temperature;
   return remoteCall(options, call.signal, async (signal) => {
-    const body = toRequest(messages, call, options);
-    const { choices } = await client.chat.completions.create(body, { signal });
-    return choices.map((choice) => toResponse(choice, temperature ?? 1));
+    const ended = new AbortController();
+    const bound = { signal: AbortSignal.any([signal, ended.signal]) };
+    const ask = async (n: number): Promise<readonly ChatResponse[]> => {
+      const body = toRequest(messages, { ...call, n }, options);
+      const { choices } = await client.chat.completions.create(body, bound);
+      return choices.map((choice) => toResponse(choice, temperature ?? 1));
+    };
+    const { n = 1 } = call;
+    const answers = await ask(n);
+    // Some services ignore `n`, for example Ollama. One that answers nothing is not asked again.
+    const length = answers.length === 0 ? 0 : Math.max(0, n - answers.length);
+    try {
+      const rest = await Promise.all(Array.from({ length }, () => ask(1)));
+      return [...answers, ...rest.flat()];
+    } finally {
+      ended.abort();
+    }
   });
 }
 

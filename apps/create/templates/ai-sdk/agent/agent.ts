@@ -1,5 +1,5 @@
 /** An agent built with the Vercel AI SDK. It knows nothing about training. */
-import { isStepCount, tool, ToolLoopAgent, type LanguageModel } from 'ai';
+import { stepCountIs, tool, ToolLoopAgent, type LanguageModel } from 'ai';
 import { z } from 'zod';
 import { multiply } from './calculator.ts';
 
@@ -13,7 +13,7 @@ export async function answer(
   question: string,
   { model = 'openai/gpt-5-nano', signal }: { model?: LanguageModel; signal?: AbortSignal } = {},
 ): Promise<string> {
-  const agent = new ToolLoopAgent({ model, tools: { calculator }, stopWhen: isStepCount(3) });
+  const agent = new ToolLoopAgent({ model, tools: { calculator }, stopWhen: stepCountIs(3) });
   const { text } = await agent.generate({ prompt: question, abortSignal: signal });
   return text;
 }

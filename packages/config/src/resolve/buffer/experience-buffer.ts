@@ -179,7 +179,8 @@ function store(context: StageContext, jobDirectory: string): ExperienceStoreConf
       'got "memory", but a server must keep its experiences when it restarts. Remove the key.',
       [['mode']],
     );
-  if (mode === 'train' && input.storage_type !== 'file') checkStored(context, path);
+  if (mode === 'train' && input.storage_type !== 'file' && (inMemory || path !== undefined))
+    checkStored(context, path);
   return {
     ...resolveSection(storeKeys, input),
     name: input.name,
@@ -216,8 +217,16 @@ function databasePath(
   const { name, path } = context.input.buffer.trainer_input.experience_buffer;
   const own = join(jobDirectory, 'buffer', `${name}.db`);
   if (path === null || context.part !== undefined) return own;
-  if (storageType === 'sql') return sqlitePath(context, at('path'), path);
-  if (isPostgres(path)) warnOfOneProcess(context, name);
+  const inQueue = storageType === 'queue' || context.mode === 'both';
+  if (isPostgres(path) && inQueue) warnOfOneProcess(context, name);
+  else if (isPostgres(path) && context.mode === 'train') {
+    context.report(
+      at('path'),
+      'got the address of a database server, which mode train uses only together with explorers. Set buffer.explorer_input.taskset as they do; or use sqlite:///file.db.',
+      [['mode']],
+    );
+    return undefined;
+  } else if (storageType === 'sql') return sqlitePath(context, at('path'), path);
   else
     context.warn(
       at('path'),

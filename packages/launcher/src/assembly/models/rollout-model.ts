@@ -79,6 +79,7 @@ export function modelFactory(
     );
     return {
       model,
+      external,
       info: external && { is_expert: true },
       auxiliaryModels: parts.auxiliary.models(key, waits),
       extracted: () => model.extracted(),

@@ -1,6 +1,8 @@
+import { hash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { serialize } from 'node:v8';
 import type { StageConfig } from '@trinity-rft/config';
 import { testRuntime } from '@trinity-rft/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -63,4 +65,23 @@ it('keeps the tasks of a run that has begun', async () => {
   expect(await answerOf([], true)).toBe(3);
   rmSync(path.join(folder, 'tasks.jsonl'));
   expect(await answerOf([], true)).toBe(3);
+});
+
+it('keeps tasks whose rows have the digest of an earlier version', async () => {
+  write('tasks.jsonl', 3);
+  await answerOf([], false);
+  const list = path.join(folder, 'job/task_pipeline/sums.json');
+  const stored = JSON.parse(readFileSync(list, 'utf8')) as object;
+  const source = {
+    file: path.join(folder, 'tasks.jsonl'),
+    split: 'train',
+    promptKey: 'prompt',
+    responseKey: 'answer',
+  };
+  const made = { operators: [], inputs: [], targetFields: [], priorityWeights: {} };
+  const rows = hash('sha256', serialize({ prompt: '1+1?', answer: 3 }), 'hex');
+  const settings = hash('sha256', JSON.stringify([source, made, [], rows]), 'hex');
+  writeFileSync(list, JSON.stringify({ ...stored, settings }));
+  await answerOf([], false);
+  expect(JSON.parse(readFileSync(list, 'utf8'))).toMatchObject({ settings });
 });

@@ -78,7 +78,7 @@ export async function storedTasks(
 ): Promise<StoredTasks> {
   const { taskset, list, hasBegun } = stored;
   if (list && hasBegun) return { kept: list };
-  const origin = await readOrigin(reading, pipeline, taskset);
+  const origin = await readOrigin(reading, pipeline, { taskset, list });
   return list?.settings === origin.digest ? { kept: list } : { origin };
 }
 
@@ -89,7 +89,7 @@ export async function storedTasks(
 async function readOrigin(
   reading: Reading & { readonly stage: StageConfig },
   { inputs }: TaskPipelineConfig,
-  taskset: TasksetConfig,
+  { taskset, list }: { readonly taskset: TasksetConfig; readonly list: TaskList | undefined },
 ): Promise<Origin> {
   const places: readonly TasksetConfig[] =
     inputs.length === 0
@@ -97,7 +97,7 @@ async function readOrigin(
       : inputs.map(({ path }) => ({ ...taskset, storageType: 'file', path }));
   const parts = await Promise.all(places.map((place) => storedRows(place, reading)));
   const rows = parts.flat();
-  return { taskset, rows, digest: originDigest(reading.stage, { taskset, rows }) };
+  return { taskset, rows, digest: originDigest(reading.stage, { taskset, rows }, list?.settings) };
 }
 
 /**

@@ -33,10 +33,14 @@ export const tasksFile = (folder: string, name: string): string =>
 
 const listFile = (folder: string, name: string): string => path.join(folder, `${name}.json`);
 
-/** Returns the digest of the settings and rows from which tasks are made. */
+/**
+ * Returns the digest of the settings and rows from which tasks are made.
+ * @param recorded see `digestOfRows`
+ */
 export function originDigest(
   stage: StageConfig,
   { taskset, rows }: { readonly taskset: TasksetConfig; readonly rows: Rows },
+  recorded: string | undefined,
 ): string {
   const { path: file, split, subsetName, table, query, format } = taskset;
   const { operators, inputs, targetFields, priorityWeights, topK } =
@@ -45,14 +49,40 @@ export function originDigest(
   const { promptKey, responseKey } = format;
   const source = { file, split, subsetName, table, query, promptKey, responseKey };
   const made = { operators, inputs, targetFields, priorityWeights, topK };
-  return digestOf(JSON.stringify([source, made, models, digestOfRows(rows)]));
+  return acceptedDigest(recorded, (write) =>
+    digestOf(JSON.stringify([source, made, models, hashRows(rows, write)])),
+  );
 }
 
-export function digestOfRows(rows: Rows): string {
+/**
+ * Returns a digest of rows that is the same in every JavaScript engine.
+ * @param recorded digest when the run was last started. It is returned if it is of these rows in
+ * the format of earlier versions, that of V8.
+ */
+export function digestOfRows(rows: Rows, recorded?: string): string {
+  return acceptedDigest(recorded, (write) => hashRows(rows, write));
+}
+
+type WriteRow = (row: RawTask) => string | Buffer;
+
+function hashRows(rows: Rows, write: WriteRow): string {
   const digest = createHash('sha256');
-  for (const row of rows) digest.update(serialize(row));
+  for (const row of rows) digest.update(write(row));
   return digest.digest('hex');
 }
+
+function acceptedDigest(
+  recorded: string | undefined,
+  digestBy: (write: WriteRow) => string,
+): string {
+  const digest = digestBy((row) => JSON.stringify(row, withAllNumbers));
+  if (recorded === undefined || recorded === digest) return digest;
+  return digestBy(serialize) === recorded ? recorded : digest;
+}
+
+/** Replacer that keeps NaN and the infinities apart. */
+const withAllNumbers = (_key: string, value: unknown): unknown =>
+  typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
 
 export const digestOf = (text: string): string => hash('sha256', text, 'hex');
 

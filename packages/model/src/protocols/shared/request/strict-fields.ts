@@ -7,7 +7,8 @@ import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { isObject, isPresent, type JsonObject, type UnsupportedField } from './fields.js';
 
 /**
- * Fields that identify the caller or help a server to save work. They do not change the response.
+ * Fields that identify the caller or help a server to save work, and `verbosity`, which clients set
+ * by themselves for some names of models. They do not change the response.
  */
 const withoutEffect = [
   'metadata',
@@ -20,6 +21,7 @@ const withoutEffect = [
   'service_tier',
   'store',
   'user',
+  'verbosity',
 ];
 
 /** Fields that are accepted only with the value that has no effect. */
@@ -33,7 +35,6 @@ const neutral: readonly UnsupportedField[] = [
     (value) => !isObject(value) || Object.values(value).some((bias) => bias !== 0),
     'no biases other than 0',
   ],
-  ['verbosity', (value) => value !== 'medium', 'medium, or the wish in the prompt'],
   ['truncation', (value) => value !== 'disabled', 'disabled: the client shortens its prompt'],
 ];
 
