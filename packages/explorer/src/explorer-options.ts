@@ -218,6 +218,8 @@ export interface ExplorerState {
   readonly feedback?: readonly RowFeedback[];
   /** Tasks whose rewards are pending. @default empty */
   readonly waiting?: readonly string[];
+  /** True until the evaluation that is due after the step is recorded. @default false */
+  readonly evaluationDue?: boolean;
 }
 
 export interface DynamicSampling {

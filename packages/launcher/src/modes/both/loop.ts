@@ -55,6 +55,7 @@ export async function assembleLoop(
   // If no explore step is stored, the evaluation before the first step is repeated as well.
   const sink = context.openSink({
     explorer: progress.explorer?.step ?? -1,
+    evaluationDue: progress.explorer?.evaluationDue,
     trainer: point.trainStep,
     hadEnded: context.endedBefore,
   });
