@@ -3,7 +3,7 @@ import { testRuntime, type TestRuntime, testTask } from '@trinity-rft/testing';
 import { defineWorkflow, type AgentModel } from '@trinity-rft/workflow';
 import { expect, it } from 'vitest';
 import { rolloutMetrics } from '../metrics/rollout-metrics.js';
-import { createEnvironmentCircuits } from './environment-circuits.js';
+import { createEnvironmentCircuits, type Answer } from './environment-circuits.js';
 import { isOk, type TaskOutcome } from './outcome.js';
 import type { AttemptKey, RunSettings } from './run-attempt.js';
 import { taskStarter } from './start-task.js';
@@ -61,7 +61,7 @@ function play(
       return {
         model,
         auxiliaryModels: new Map(),
-        metrics: () => ({}),
+        metrics: () => ({ 'model/calls': 3 }),
         longestPauseMs: () => 0,
       };
     },
@@ -134,6 +134,48 @@ it('pauses all runs of an environment that is down, asks at growing intervals, a
   await runtime.clock.advance(60_000);
   expect(kinds(await outcomes)).toEqual(Array.from({ length: 6 }, () => 'ok'));
   expect(pauses.at(-1)).toBe('over');
+});
+
+it('goes on when an environment that was down is used, even if every agent then fails', async () => {
+  let tries = 0;
+  const { outcomes, runtime, pauses } = play(
+    [task(0), task(1)],
+    ({ clock }) => {
+      tries++;
+      if (clock.now() < 20_000) return true;
+      throw new TypeError('unknown tool');
+    },
+    { environmentFailures: { maxRetryTimes: 8, maxInRow: 4, maxWaitMs: 90_000 } },
+  );
+  await runtime.clock.advance(60_000);
+  expect(kinds(await outcomes)).toEqual(Array.from({ length: 4 }, () => 'failed'));
+  expect(stops(pauses)).toHaveLength(1);
+  expect(tries).toBeGreaterThan(8);
+});
+
+it('says how many tries ended otherwise while an environment was taken to be down', async () => {
+  const runtime = testRuntime();
+  const settings = { environmentFailures: { maxRetryTimes: 0, maxInRow: 2, maxWaitMs: 9000 } };
+  const { of } = createEnvironmentCircuits({ settings, ...runtime });
+  const circuit = of('w');
+  const answers: readonly Answer[] = [
+    { error: gone(), isRepeated: false },
+    { error: gone(), isRepeated: false },
+    'failed',
+    'unknown',
+    'failed',
+  ];
+  const ended = (async () => {
+    for (const [i, answer] of answers.entries())
+      (await circuit.enter(task(i), new AbortController().signal)).end(answer);
+  })();
+  await runtime.clock.advance(8000);
+  await ended;
+  expect(circuit.isPaused()).toBe(true);
+  await runtime.clock.advance(8000);
+  await expect(circuit.enter(task(9), new AbortController().signal)).rejects.toThrow(
+    'it continues where it was. 3 attempts of this time ended for another reason.',
+  );
 });
 
 it('ends with a clear error when the environment has been down for too long', async () => {

@@ -1,6 +1,6 @@
 /**
  * Circuit breakers for environments. If an environment fails repeatedly, its rollouts wait, and
- * single attempts test it until one succeeds.
+ * single attempts test it until one succeeds, or two in a row reach the agent's own failure.
  */
 import {
   describeError,
@@ -50,10 +50,11 @@ export interface CircuitOptions {
 }
 
 /**
- * Outcome of an attempt: `answered` if it succeeded, a breakdown if the environment failed,
- * `unknown` if it ended for any other reason.
+ * Outcome of an attempt: `answered` if it succeeded, a breakdown if the environment failed, `failed`
+ * if it failed for a reason of its own after model calls, `unknown` if it ended for any other
+ * reason.
  */
-export type Answer = 'answered' | 'unknown' | Breakdown;
+export type Answer = 'answered' | 'failed' | 'unknown' | Breakdown;
 
 interface Breakdown {
   readonly error: EnvironmentError;
@@ -125,6 +126,8 @@ export function createEnvironmentCircuits(options: CircuitOptions): EnvironmentC
 
 const firstProbeMs = 1000;
 const longestProbeMs = 60_000;
+/** Number of consecutive tests that failed for reasons of their own after which a pause ends. */
+const ownFailuresToGoOn = 2;
 
 /** State while rollouts wait. */
 interface Pause {
@@ -133,6 +136,9 @@ interface Pause {
   probeAt: number;
   backOffMs: number;
   isProbed: boolean;
+  /** Number of tests that ended without an answer, and without a failure of the environment. */
+  otherEnds: number;
+  ownFailuresInRow: number;
 }
 
 class Circuit implements EnvironmentCircuit {
@@ -165,7 +171,7 @@ class Circuit implements EnvironmentCircuit {
       if (pause === undefined) return this.#admit(task, undefined);
       const now = this.#options.clock.now();
       const { maxWaitMs } = this.#settings();
-      if (now >= pause.since + maxWaitMs) throw this.#down();
+      if (now >= pause.since + maxWaitMs) throw this.#down(pause);
       if (!pause.isProbed && now >= pause.probeAt) return this.#admit(task, pause);
       const until = pause.isProbed ? Infinity : pause.probeAt;
       await this.#wait(Math.min(until, pause.since + maxWaitMs) - now, signal);
@@ -191,7 +197,7 @@ class Circuit implements EnvironmentCircuit {
       end: (answer) => {
         if (probed && probed === this.#pause) this.#probed(probed, answer);
         if (answer === 'answered') this.#answered();
-        else if (answer !== 'unknown' && this.#mayBeDown(task, answer))
+        else if (typeof answer === 'object' && this.#mayBeDown(task, answer))
           this.#count(task, answer.error);
       },
     };
@@ -199,6 +205,9 @@ class Circuit implements EnvironmentCircuit {
 
   #probed(pause: Pause, answer: Answer): void {
     if (typeof answer === 'object') pause.backOffMs = Math.min(2 * pause.backOffMs, longestProbeMs);
+    else pause.otherEnds++;
+    pause.ownFailuresInRow = answer === 'failed' ? pause.ownFailuresInRow + 1 : 0;
+    if (pause.ownFailuresInRow >= ownFailuresToGoOn) return this.#answered();
     pause.probeAt = this.#options.clock.now() + pause.backOffMs;
     pause.isProbed = false;
     this.#tell();
@@ -230,6 +239,8 @@ class Circuit implements EnvironmentCircuit {
       probeAt: clock.now() + firstProbeMs,
       backOffMs: firstProbeMs,
       isProbed: false,
+      otherEnds: 0,
+      ownFailuresInRow: 0,
     };
   }
 
@@ -266,7 +277,7 @@ class Circuit implements EnvironmentCircuit {
     }
   }
 
-  #down(): EnvironmentError {
+  #down({ otherEnds }: Pause): EnvironmentError {
     const { maxWaitMs } = this.#settings();
     const [task, ...others] = this.#tasks;
     const { taskset, row } = task?.index ?? { taskset: '', row: 0 };
@@ -274,8 +285,10 @@ class Circuit implements EnvironmentCircuit {
       others.length === 0
         ? ` Only row ${row} of task set "${taskset}" was tried: if it alone breaks the environment, take it out.`
         : '';
+    const otherwise =
+      otherEnds === 0 ? '' : ` ${otherEnds} attempts of this time ended for another reason.`;
     return new EnvironmentError(
-      `Environment "${this.#environment}" has failed for ${maxWaitMs / 1000} s (explorer.environment_failures.max_wait). Mend it and start the run again: it continues where it was.${hint}`,
+      `Environment "${this.#environment}" has failed for ${maxWaitMs / 1000} s (explorer.environment_failures.max_wait). Mend it and start the run again: it continues where it was.${hint}${otherwise}`,
       { code: 'ENVIRONMENT_DOWN', cause: this.#lastError },
     );
   }

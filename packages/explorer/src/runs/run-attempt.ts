@@ -161,6 +161,8 @@ export interface FailedAttempt {
   readonly kind: FailureKind;
   readonly error: Error;
   readonly seconds: number;
+  /** Number of calls that the model has answered. @default unknown */
+  readonly calls?: number | undefined;
 }
 
 /** Executes one attempt. Rejects only if the explorer itself is stopped. */
@@ -224,13 +226,13 @@ function failureOf(
   thrown: unknown,
   started: StartedAttempt,
   { runtime }: AttemptOptions,
-): Failure & Pick<FailedAttempt, 'seconds'> {
+): Failure & Pick<FailedAttempt, 'seconds' | 'calls'> {
   const elapsedMs = runtime.clock.now() - started.start;
   const { model } = started;
   const calls = model.metrics()['model/calls'];
   const spent = { elapsedMs, longestPauseMs: model.longestPauseMs(), calls };
   const { kind, error } = classifyFailure(readableThrown(thrown), started.task.workflow, spent);
-  return { kind, error: explainBypass(error, started), seconds: elapsedMs / 1000 };
+  return { kind, error: explainBypass(error, started), seconds: elapsedMs / 1000, calls };
 }
 
 /**
@@ -374,7 +376,7 @@ function explainBypass(error: TrinityError, started: StartedAttempt): TrinityErr
 /** Returns successful rollouts if the failure reward applies, otherwise the failed attempt. */
 function applyFailureReward(
   attempt: StartedAttempt,
-  failure: Failure & Pick<FailedAttempt, 'seconds'>,
+  failure: Failure & Pick<FailedAttempt, 'seconds' | 'calls'>,
   { definition, settings, runtime }: AttemptOptions,
 ): AttemptResult {
   const failed = { status: 'failed', ...failure } as const;

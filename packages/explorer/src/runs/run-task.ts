@@ -290,8 +290,9 @@ async function admitted(
 
 function answerOf(result: AttemptResult, isRepeated: RetryOptions['isRepeated']): Answer {
   if (result.status === 'ok') return 'answered';
-  const { error } = result;
-  return error instanceof EnvironmentError ? { error, isRepeated: isRepeated(error) } : 'unknown';
+  const { error, kind, calls = 0 } = result;
+  if (error instanceof EnvironmentError) return { error, isRepeated: isRepeated(error) };
+  return calls > 0 && /^(?:failed|timed_out|prompt_too_long)$/.test(kind) ? 'failed' : 'unknown';
 }
 
 /**
