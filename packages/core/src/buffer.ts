@@ -122,15 +122,9 @@ export interface ExperienceStore extends ExperienceSource {
   readonly lateRewards?: LateRewards;
   /**
    * Adds the experiences of one explore step, and the explorer's state after the step, atomically.
-   * @param heldFor called once both are stored. The experiences are withheld from the trainer until
-   * it has resolved. @default available at once
    * @throws BufferError for an experience whose uid is already stored
    */
-  put(
-    batch: readonly Experience[],
-    explorerState?: JsonState,
-    heldFor?: () => Promise<void>,
-  ): Promise<void>;
+  put(batch: readonly Experience[], explorerState?: JsonState): Promise<void>;
   /** Returns the state stored with the last {@link put}. */
   explorerState(): Promise<JsonState | undefined>;
   /**

@@ -54,14 +54,9 @@ function explorerOf(
   },
 ): Explorer {
   const store = {
-    put: async (
-      batch: readonly Experience[],
-      state: ExplorerState,
-      heldFor?: () => Promise<void>,
-    ) => {
+    put: async (batch: readonly Experience[], state: ExplorerState) => {
       if (batch.length > 0) events.push(`stored ${state.step}`);
       onStored?.(state);
-      await heldFor?.();
     },
   } as unknown as ExperienceStore;
   return createExplorer({
@@ -233,6 +228,8 @@ describe('an evaluation that fails', () => {
         events.push('sync');
         return { outcome: 'updated', version: 1 };
       },
+      hold: (step) => void events.push(`held ${step}`),
+      exploreStepStored: (step) => void (step >= 4 && events.push(`given ${step}`)),
     };
     let works = false;
     const tasks = async (step: number): Promise<readonly Task[]> => {
@@ -248,10 +245,10 @@ describe('an evaluation that fails', () => {
       onStored: (state) => void states.push(state),
     });
     await expect(explorer.run()).rejects.toThrow('cannot be read');
-    expect(events.splice(0).slice(-2)).toEqual(['explored 4', 'stored 4']);
+    expect(events.splice(0).slice(-3)).toEqual(['explored 4', 'held 4', 'stored 4']);
     works = true;
     await explorer.run(states.at(-1));
-    expect(events.slice(0, 3)).toEqual(['evaluated 4', 'sync', 'explored 5']);
+    expect(events.slice(0, 4)).toEqual(['evaluated 4', 'given 4', 'sync', 'explored 5']);
     expect(states.at(-1)?.evaluationDue).toBe(false);
   });
 });

@@ -155,7 +155,10 @@ async function explore(parts: ExplorerParts, state: ExplorerState | undefined): 
   failureGuard.start({ ...(state ?? stateAt(parts, step)), evaluationDue: false });
   if (state) restore(parts, state);
   else if (settings.evalOnStartup) await recordEvaluation(parts, step);
-  if (state?.evaluationDue) await makeDueEvaluation(parts, state);
+  if (state?.evaluationDue) {
+    await makeDueEvaluation(parts, state);
+    sync.exploreStepStored?.(step);
+  }
   // An explorer that was stopped at a boundary has not fetched the weights of that boundary yet.
   if (state && sync.isBoundary(step)) await fetchWeights(parts, step);
   step = await exploreSteps(parts, step);
@@ -238,9 +241,9 @@ async function startStep(parts: ExplorerParts, step: number): Promise<ExploreSte
  * Finishes an explore step. It is called for one step at a time, in order. The step's metrics are
  * written before the step is stored. If storing fails, the step is repeated after the crash and its
  * metrics are written again. An evaluation that is due after the step is made once the step is
- * stored, so that its failure loses no rollouts, and before the trainer gets the step. Without
- * streaming, this step is the last one in flight (see {@link exploreSteps}), so the evaluation uses
- * the weights of the step.
+ * stored, so that its failure loses no rollouts, and before the trainer gets the step. In the style
+ * `fixed`, the evaluation uses the weights of the step, because this step is then the last one in
+ * flight, see {@link exploreSteps}.
  */
 async function finishStep(
   parts: ExplorerParts,
@@ -270,9 +273,10 @@ async function finishStep(
 
   parts.onExplored?.(step, experiences);
   const evaluationDue = isEvalStep(parts, step);
-  const heldFor = evaluationDue ? () => makeDueEvaluation(parts, state) : undefined;
-  await store.put(experiences, { ...state, evaluationDue }, heldFor);
+  if (evaluationDue) parts.sync.hold?.(step);
+  await store.put(experiences, { ...state, evaluationDue });
   parts.late.commit(step);
+  if (evaluationDue) await makeDueEvaluation(parts, state);
   parts.sync.exploreStepStored?.(step);
   await parts.failureGuard.stepDone(outcomes, state);
 }

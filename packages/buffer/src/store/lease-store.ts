@@ -76,7 +76,6 @@ export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): 
       clock: reuse?.clock,
     }),
     newestId: rows.at(-1)?.id ?? 0,
-    held: [],
     trainStep: Infinity,
     leases: new Set(),
     phase: 'open',
@@ -86,7 +85,7 @@ export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): 
   if (options.follow) void followWriter(store, options.follow);
   return {
     lateRewards,
-    put: (batch, explorerState, heldFor) => put(store, batch, { explorerState, heldFor }),
+    put: (batch, explorerState) => put(store, batch, explorerState),
     take: (count, filter, signal) => take(store, count, filter, signal),
     starved: () => store.queue.waitingTakers > 0,
     oldestUnusedStep: () => oldestUnusedStep(store),
@@ -126,8 +125,6 @@ interface StoreState {
   readonly queue: RowQueue;
   /** Id of the newest row that was added to the queue. */
   newestId: number;
-  /** Stored rows that the queue gets once their put is no longer held. */
-  held: readonly StoredRow[];
   /**
    * Last train step after a rollback: the step that was rolled back to, or the step acknowledged
    * most recently since then. Infinity before the first rollback.
@@ -148,30 +145,19 @@ function assertOpen({ phase }: StoreState, call: string): void {
   if (phase === 'closed') throw closedError(call);
 }
 
-interface PutOptions {
-  readonly explorerState: JsonState | undefined;
-  readonly heldFor: (() => Promise<void>) | undefined;
-}
-
 async function put(
   store: StoreState,
   batch: readonly Experience[],
-  { explorerState, heldFor }: PutOptions,
+  explorerState: JsonState | undefined,
 ): Promise<void> {
   assertOpen(store, 'put');
   if (store.failure) throw store.failure;
   if (store.phase === 'finished') throw finishedError();
-  let rows: readonly StoredRow[] = [];
   await store.queue.admit(batch.length, () => {
-    rows = store.driver.insert(batch, explorerState);
+    const rows = store.driver.insert(batch, explorerState);
     noteNewest(store, rows);
-    if (!heldFor) store.queue.add(rows);
+    store.queue.add(rows);
   });
-  if (!heldFor) return;
-  store.held = rows;
-  await heldFor();
-  store.held = [];
-  store.queue.add(rows);
 }
 
 function noteNewest(store: StoreState, rows: readonly StoredRow[]): void {
@@ -231,14 +217,11 @@ function openLease(store: StoreState, grant: Grant): Lease {
 
 const uidOf = ({ uid }: StoredRow): string => uid;
 
-function oldestUnusedStep({ pool, queue, leases, held }: StoreState): number | undefined {
+function oldestUnusedStep({ pool, queue, leases }: StoreState): number | undefined {
   const leased = [...leases].flatMap(({ used }) => used.filter((row) => !row.uses));
-  const steps = [
-    ...leased,
-    ...queue.setAside(),
-    ...held,
-    ...(pool.oldestNew ? [pool.oldestNew] : []),
-  ].map((row) => Number(exploreStepOf(row)));
+  const steps = [...leased, ...queue.setAside(), ...(pool.oldestNew ? [pool.oldestNew] : [])].map(
+    (row) => Number(exploreStepOf(row)),
+  );
   return steps.length === 0 ? undefined : steps.reduce((a, b) => Math.min(a, b));
 }
 
@@ -334,11 +317,11 @@ function fail(store: StoreState, error: Error): void {
 
 async function counts(store: StoreState): ReturnType<ExperienceStore['counts']> {
   assertOpen(store, 'counts');
-  const { driver, queue, reuse, leases, held } = store;
+  const { driver, queue, reuse, leases } = store;
   const { total, trained, dropped } = driver.counts();
   const notTrained = total - trained - dropped;
   const leasedNew = [...leases].flatMap(({ used }) => used.filter((row) => !row.uses)).length;
-  const waiting = reuse ? notTrained - leasedNew : queue.newRows + held.length;
+  const waiting = reuse ? notTrained - leasedNew : queue.newRows;
   const leased = notTrained - waiting - (reuse ? 0 : queue.setAside().length);
   return { total, waiting, leased, trained };
 }

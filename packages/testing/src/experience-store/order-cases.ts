@@ -80,17 +80,6 @@ export function orderCases(create: CreateExperienceStore): void {
     expect(await store.explorerState()).toEqual({ step: 2, note: 'every run of this step failed' });
   });
 
-  it('withholds what is stored from the trainer while it is held', async () => {
-    const store = await openStore(create);
-    const taken = takeNow(store, 1);
-    let held: unknown;
-    await store.put(range(0, 1), { step: 1 }, async () => {
-      held = [await store.counts(), await store.explorerState(), store.starved()];
-    });
-    expect(held).toEqual([{ total: 1, waiting: 1, leased: 0, trained: 0 }, { step: 1 }, true]);
-    expect(numbersOf(await taken)).toEqual([0]);
-  });
-
   it('discards experiences older than the filter, counts them, and leaves those behind the batch alone', async () => {
     const store = await openStore(create);
     await store.put([

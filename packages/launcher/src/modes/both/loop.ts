@@ -107,6 +107,7 @@ async function resume(
     logger.info(`Resumes at explore step ${explorer?.step ?? 0} and train step ${trainStep}.`);
   await sampling.source.rollback(trainStep);
   await synchronizer.start({ ...point, storedUpTo: explorer?.step ?? 0 });
+  if (explorer?.evaluationDue) synchronizer.hold(explorer.step);
   await transport.adopt(trainStep);
   return { point, state };
 }

@@ -55,7 +55,7 @@ export function shareStore(inner: ExperienceStore, options: ShareOptions): Exper
   const shared: Shared = { ...options, inner, pending: nothing, records: new Map() };
   return {
     ...inner,
-    put: (...args) => put(shared, args),
+    put: (batch, state) => put(shared, batch, state),
     take: async (...args) => {
       const lease = await inner.take(...args);
       return lease && sharedLease(shared, lease);
@@ -80,7 +80,8 @@ interface State extends JsonState {
 
 async function put(
   shared: Shared,
-  [batch, state, heldFor]: Parameters<ExperienceStore['put']>,
+  batch: readonly Experience[],
+  state: JsonState | undefined,
 ): Promise<void> {
   const { inner, pending, takeCollected, onStored } = shared;
   if (state === undefined) return inner.put(batch);
@@ -91,7 +92,7 @@ async function put(
     discarded: [...pending.discarded, ...leftOut(collected, batch)],
     made: [...pending.made, ...without(stored, new Set(collected.map((each) => each.uid)))],
   };
-  await inner.put(batch, { ...state, pending: shared.pending }, heldFor);
+  await inner.put(batch, { ...state, pending: shared.pending });
   onStored(step);
 }
 
