@@ -80,7 +80,7 @@ describe('a signal', () => {
       const { exitCode, stdout, stderr } = await command.ended;
       expect([exitCode, stderr]).toEqual([130, '']);
       expect(stdout).toContain(
-        `${signal}: finishing the step and saving a checkpoint. Press Ctrl-C again to stop at once.`,
+        `${signal}: finishing the step and saving the progress. Press Ctrl-C again to stop at once.`,
       );
       const step = Number(
         /Interrupted after train step (\d+)\. The same command continues from there\.\n$/.exec(

@@ -32,6 +32,6 @@ it('warns once that runs have several rewards, of which one counts', () => {
   const { rewardsDiffer } = createStepWarnings(logger);
   for (const runs of [undefined, 0, 2, 3]) rewardsDiffer(runs);
   expect(logger.messages('warn')).toEqual([
-    expect.stringMatching(/calls of 2 runs .*or an operator: overlong_penalty and/),
+    expect.stringMatching(/calls of 2 runs .*or an operator that changes/),
   ]);
 });

@@ -1,6 +1,6 @@
 /**
  * Circuit breakers for environments. If an environment fails repeatedly, its rollouts wait, and
- * single attempts test it until one succeeds, or two in a row reach the agent's own failure.
+ * single attempts test it until one succeeds, or the agent itself fails in two in a row.
  */
 import {
   describeError,
@@ -51,8 +51,7 @@ export interface CircuitOptions {
 
 /**
  * Outcome of an attempt: `answered` if it succeeded, a breakdown if the environment failed, `failed`
- * if it failed for a reason of its own after model calls, `unknown` if it ended for any other
- * reason.
+ * if the agent itself failed after model calls, `unknown` if it ended for any other reason.
  */
 export type Answer = 'answered' | 'failed' | 'unknown' | Breakdown;
 
@@ -126,11 +125,12 @@ export function createEnvironmentCircuits(options: CircuitOptions): EnvironmentC
 
 const firstProbeMs = 1000;
 const longestProbeMs = 60_000;
-/** Number of consecutive tests that failed for reasons of their own after which a pause ends. */
+/** Number of consecutive tests in which the agent itself fails after which a pause ends. */
 const ownFailuresToGoOn = 2;
 
 /** State while rollouts wait. */
 interface Pause {
+  /** Start of the first pause since the environment last answered an attempt. */
   readonly since: number;
   readonly end: () => void;
   probeAt: number;
@@ -152,6 +152,7 @@ class Circuit implements EnvironmentCircuit {
   #answers = 0;
   #lastError: EnvironmentError | undefined;
   #pause: Pause | undefined;
+  #downSince: number | undefined;
   #changed = Promise.withResolvers<void>();
 
   constructor(environment: string, options: CircuitOptions) {
@@ -207,7 +208,8 @@ class Circuit implements EnvironmentCircuit {
     if (typeof answer === 'object') pause.backOffMs = Math.min(2 * pause.backOffMs, longestProbeMs);
     else pause.otherEnds++;
     pause.ownFailuresInRow = answer === 'failed' ? pause.ownFailuresInRow + 1 : 0;
-    if (pause.ownFailuresInRow >= ownFailuresToGoOn) return this.#answered();
+    if (pause.ownFailuresInRow >= ownFailuresToGoOn)
+      return this.#endPause('is tried by all its runs again: the agent failed in two tests of it');
     pause.probeAt = this.#options.clock.now() + pause.backOffMs;
     pause.isProbed = false;
     this.#tell();
@@ -234,7 +236,7 @@ class Circuit implements EnvironmentCircuit {
       `Environment "${this.#environment}" failed ${this.#inRow} times in a row, so its runs wait until it answers, at most ${settings.maxWaitMs / 1000} s: ${cause}`,
     );
     this.#pause = {
-      since: clock.now(),
+      since: (this.#downSince ??= clock.now()),
       end: onPause?.(`environment "${this.#environment}", which fails: ${cause}`) ?? nothing,
       probeAt: clock.now() + firstProbeMs,
       backOffMs: firstProbeMs,
@@ -247,15 +249,18 @@ class Circuit implements EnvironmentCircuit {
   #answered(): void {
     this.#answers++;
     this.#alone.clear();
+    const seconds = (this.#options.clock.now() - (this.#downSince ?? 0)) / 1000;
+    this.#downSince = undefined;
+    this.#endPause(`answers again after ${seconds.toFixed(1)} s; its runs go on`);
+  }
+
+  #endPause(what: string): void {
     this.#inRow = 0;
     this.#tasks.clear();
     if (!this.#pause) return;
     this.#pause.end();
-    const seconds = (this.#options.clock.now() - this.#pause.since) / 1000;
     this.#pause = undefined;
-    this.#options.logger.info(
-      `Environment "${this.#environment}" answers again after ${seconds.toFixed(1)} s; its runs go on.`,
-    );
+    this.#options.logger.info(`Environment "${this.#environment}" ${what}.`);
     this.#tell();
   }
 
@@ -286,7 +291,7 @@ class Circuit implements EnvironmentCircuit {
         ? ` Only row ${row} of task set "${taskset}" was tried: if it alone breaks the environment, take it out.`
         : '';
     const otherwise =
-      otherEnds === 0 ? '' : ` ${otherEnds} attempts of this time ended for another reason.`;
+      otherEnds === 0 ? '' : ` Number of tests that ended for other reasons: ${otherEnds}.`;
     return new EnvironmentError(
       `Environment "${this.#environment}" has failed for ${maxWaitMs / 1000} s (explorer.environment_failures.max_wait). Mend it and start the run again: it continues where it was.${hint}${otherwise}`,
       { code: 'ENVIRONMENT_DOWN', cause: this.#lastError },

@@ -31,12 +31,7 @@ import type {
   WorkflowResult,
 } from '@trinity-rft/workflow';
 import { PartialGroupError } from '@trinity-rft/workflow/internal';
-import {
-  classifyFailure,
-  isOwnFailure,
-  type Failure,
-  type FailureKind,
-} from './classify-failure.js';
+import { classifyFailure, isOwnFailure, type Failure } from './classify-failure.js';
 import type { EnvironmentFailures } from './environment-circuits.js';
 import { inRun, watchCalls } from './current-run.js';
 import { finishRuns, type RunRange } from './finish-runs.js';
@@ -156,10 +151,8 @@ export type AttemptResult =
     }
   | FailedAttempt;
 
-export interface FailedAttempt {
+export interface FailedAttempt extends Failure {
   readonly status: 'failed';
-  readonly kind: FailureKind;
-  readonly error: Error;
   readonly seconds: number;
   /** Number of calls that the model has answered. @default unknown */
   readonly calls?: number | undefined;
@@ -226,7 +219,7 @@ function failureOf(
   thrown: unknown,
   started: StartedAttempt,
   { runtime }: AttemptOptions,
-): Failure & Pick<FailedAttempt, 'seconds' | 'calls'> {
+): Omit<FailedAttempt, 'status'> {
   const elapsedMs = runtime.clock.now() - started.start;
   const { model } = started;
   const calls = model.metrics()['model/calls'];
@@ -376,7 +369,7 @@ function explainBypass(error: TrinityError, started: StartedAttempt): TrinityErr
 /** Returns successful rollouts if the failure reward applies, otherwise the failed attempt. */
 function applyFailureReward(
   attempt: StartedAttempt,
-  failure: Failure & Pick<FailedAttempt, 'seconds' | 'calls'>,
+  failure: Omit<FailedAttempt, 'status'>,
   { definition, settings, runtime }: AttemptOptions,
 ): AttemptResult {
   const failed = { status: 'failed', ...failure } as const;
