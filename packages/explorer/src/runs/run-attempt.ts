@@ -151,7 +151,7 @@ export type AttemptResult =
     }
   | FailedAttempt;
 
-export interface FailedAttempt extends Failure {
+interface FailedAttempt extends Failure {
   readonly status: 'failed';
   readonly seconds: number;
   /** Number of calls that the model has answered. @default unknown */
