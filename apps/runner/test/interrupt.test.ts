@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { defineWorkflow, type WorkflowDefinition } from '@trinity-rft/workflow';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { finishHere, runHere } from './support/run-here.js';
 import {
   checkpointSteps,
@@ -79,7 +80,7 @@ describe('a signal', () => {
       const { exitCode, stdout, stderr } = await command.ended;
       expect([exitCode, stderr]).toEqual([130, '']);
       expect(stdout).toContain(
-        `${signal}: finishing the step and saving a checkpoint. Press Ctrl-C again to stop at once.`,
+        `${signal}: finishing the step and saving the progress. Press Ctrl-C again to stop at once.`,
       );
       const step = Number(
         /Interrupted after train step (\d+)\. The same command continues from there\.\n$/.exec(
@@ -178,6 +179,71 @@ describe('an interrupt', () => {
           .error,
       ).toBeUndefined();
       expect(record(name)).toEqual(record('whole'));
+    },
+  );
+});
+
+describe('an evaluation that is interrupted again and again', () => {
+  /** Workflow whose evaluations after step 4 last until the trainer waits. Then they call `atFourth`. */
+  const slow = (name: string, atFourth: () => void): WorkflowDefinition =>
+    defineWorkflow({
+      name: 'watched',
+      run: async ({ task, model }) => {
+        if (String(task.batchId) === '4/fresh') {
+          const status = path.join(job(name), 'status.json');
+          await vi.waitFor(
+            () => expect(JSON.parse(readFileSync(status, 'utf8')).waits.trainer).not.toEqual([]),
+            { timeout: 60_000, interval: 50 },
+          );
+          atFourth();
+        }
+        const [answer] = await model.chat([
+          { role: 'user', content: String(task.rawTask['question']) },
+        ]);
+        return answer!.responseText.length;
+      },
+    });
+  const over: readonly Tree[] = [
+    evalTasksets,
+    {
+      explorer: { eval_interval: 2 },
+      trainer: { total_steps: 4, save_interval: 1, max_checkpoints_to_keep: 1 },
+      buffer: {
+        total_steps: 4,
+        explorer_input: { default_workflow_type: 'watched' },
+        trainer_input: { experience_buffer: { keep_trained_steps: 0 } },
+      },
+    },
+  ];
+  const record = (name: string) => [
+    weightsDigest(job(name)),
+    metricLines(job(name)).toSorted((a, b) => a.role.localeCompare(b.role) || a.step - b.step),
+  ];
+
+  it.each(['fixed', 'explorer_driven', 'trainer_driven', 'fully_async'])(
+    'is made before the trainer gets its step: %s',
+    { timeout: 240_000 },
+    async (style) => {
+      const start = async (name: string, interrupted: boolean) => {
+        const synchronizer = { sync_style: style, max_staleness: 0 };
+        const config = workspace.config(`${name}.yaml`, ...over, { name, synchronizer });
+        const interrupt = new AbortController();
+        const atFourth = () => interrupted && interrupt.abort();
+        const { error, summary } = await runHere(workspace, config, {
+          signal: interrupt.signal,
+          workflows: [slow(name, atFourth)],
+        });
+        return [error, summary?.interrupted, summary?.trainStep, checkpointSteps(job(name))];
+      };
+      for (let i = 0; i < 3; i++)
+        expect(await start(`often-${style}`, true)).toEqual([undefined, true, 3, [3]]);
+      expect(await start(`often-${style}`, false)).toEqual([undefined, false, 4, [4]]);
+      expect(await start(`never-${style}`, false)).toEqual([undefined, false, 4, [4]]);
+      expect(record(`often-${style}`)).toEqual(record(`never-${style}`));
+      const evaluated = metricLines(job(`often-${style}`)).filter(
+        ({ metrics }) => 'eval/model_version' in metrics,
+      );
+      expect(evaluated.map(({ step }) => step)).toEqual([2, 4, 5]);
     },
   );
 });

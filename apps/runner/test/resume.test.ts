@@ -63,7 +63,8 @@ const base: readonly Tree[] = [
 
 /**
  * Points at which the run is killed. The commits of the second stage are the roll-back at its start
- * and, for each step, storing the experiences and marking them as used.
+ * and, for each step, storing the experiences, recording that a due evaluation was made, and marking
+ * the experiences as used.
  */
 const everywhere: readonly (readonly [where: string, point: KillPoint])[] = [
   ['before anything was trained', at('append', 'warmup/monitor/metrics.jsonl')],
@@ -73,12 +74,14 @@ const everywhere: readonly (readonly [where: string, point: KillPoint])[] = [
   ['between the stages', at('rename', 'stage_meta.json', 3)],
   ['after the first evaluation', at('append', 'grpo/monitor/metrics.jsonl', 1, 'after')],
   ['after the rollouts of an explore step, before they are stored', at('commit', '', 4)],
-  ['when an explore step has been stored', at('commit', '', 6, 'after')],
+  ['when an evaluation is due', at('commit', '', 4, 'after')],
+  ['between the line of an evaluation and its record', at('commit', '', 5)],
+  ['when an explore step has been stored', at('commit', '', 7, 'after')],
   ['between the two lines of a preview', at('append', 'grpo/monitor/rollouts.jsonl', 4)],
-  ['between an optimizer step and using its experiences up', at('commit', '', 7)],
+  ['between an optimizer step and using its experiences up', at('commit', '', 8)],
   [
     'when a train step has used its experiences up, before its record',
-    at('commit', '', 9, 'after'),
+    at('commit', '', 11, 'after'),
   ],
   [
     'while a checkpoint of the second stage is written',
@@ -97,9 +100,9 @@ const everywhere: readonly (readonly [where: string, point: KillPoint])[] = [
 
 const farApart: typeof everywhere = [
   ['when the first of three explore steps has been stored', at('commit', '', 2, 'after')],
-  ['in the middle of the interval', at('commit', '', 7)],
+  ['in the middle of the interval', at('commit', '', 8)],
   ['at a train step between two publications', at('append', 'grpo/monitor/metrics.jsonl', 9)],
-  ['late', at('commit', '', 14, 'after')],
+  ['late', at('commit', '', 16, 'after')],
 ];
 
 const unaligned: typeof everywhere = [
@@ -114,13 +117,13 @@ const unaligned: typeof everywhere = [
 ];
 
 const starving: typeof everywhere = [
-  ['when the trainer has too little for a step', at('commit', '', 4, 'after')],
-  ['after an explore step without one good run', at('commit', '', 7, 'after')],
-  ['before the last train step', at('commit', '', 11)],
+  ['when the trainer has too little for a step', at('commit', '', 5, 'after')],
+  ['after an explore step without one good run', at('commit', '', 9, 'after')],
+  ['before the last train step', at('commit', '', 14)],
 ];
 
 const withCritic: typeof everywhere = [
-  ['between an optimizer step and using its experiences up', at('commit', '', 11)],
+  ['between an optimizer step and using its experiences up', at('commit', '', 13)],
   [
     'when the critic has been written and the coefficient has not',
     at('writeFile', 'grpo/global_step_3.tmp/trainer_state.json'),

@@ -181,7 +181,16 @@ export interface ExploreSync {
     step: number,
     signal?: AbortSignal,
   ): Promise<{ readonly outcome: string; readonly version: number }>;
-  /** Called in order, once the experiences of an explore step are stored. */
+  /**
+   * Called before explore step `step` is stored, if an evaluation is due after it. Withholds the
+   * step from the trainer until `exploreStepStored`.
+   * @default undefined: the trainer may use the step during the evaluation
+   */
+  hold?(step: number): void;
+  /**
+   * Called in order, once the experiences of an explore step are stored and the evaluation after
+   * it, if one is due, is recorded.
+   */
   exploreStepStored?(step: number): void;
   /** Present if weights may change while rollouts are in progress. There are then no boundaries. */
   readonly streaming?: {
@@ -218,6 +227,8 @@ export interface ExplorerState {
   readonly feedback?: readonly RowFeedback[];
   /** Tasks whose rewards are pending. @default empty */
   readonly waiting?: readonly string[];
+  /** True until the evaluation that is due after the step is recorded. @default false */
+  readonly evaluationDue?: boolean;
 }
 
 export interface DynamicSampling {

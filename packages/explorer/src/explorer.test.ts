@@ -42,17 +42,20 @@ function explorerOf(
   agent: WorkflowDefinition,
   {
     maxInflightBatches,
+    evalInterval,
     onStored,
     ...parts
   }: Pick<ExplorerOptions, 'sync' | 'operators'> & {
     readonly feed?: TaskFeed;
+    readonly evalSets?: ExplorerOptions['evalSets'];
+    readonly evalInterval?: number;
     readonly maxInflightBatches?: number | undefined;
     readonly onStored?: (state: ExplorerState) => void;
   },
 ): Explorer {
   const store = {
-    put: async (_batch: readonly Experience[], state: ExplorerState) => {
-      events.push(`stored ${state.step}`);
+    put: async (batch: readonly Experience[], state: ExplorerState) => {
+      if (batch.length > 0) events.push(`stored ${state.step}`);
       onStored?.(state);
     },
   } as unknown as ExperienceStore;
@@ -63,10 +66,11 @@ function explorerOf(
       maxTimeoutMs: 1000,
       maxRetryTimes: 0,
       evalOnStartup: false,
+      evalInterval,
     },
     feed,
-    ...parts,
     evalSets: [],
+    ...parts,
     workflow: () => agent,
     rewardFn: () => undefined,
     createModel: () => ({
@@ -203,6 +207,49 @@ describe('explore steps in flight', () => {
     expect(events.join(', ')).toBe(
       'stored 1, stored 2, stored 3, stored 4, sync, stored 5, stored 6',
     );
+  });
+});
+
+describe('an evaluation that fails', () => {
+  it('loses no explore step, and is made first when the explorer resumes', async () => {
+    const events: string[] = [];
+    const states: ExplorerState[] = [];
+    const agent = defineWorkflow({
+      name: 'agent',
+      run: async ({ task }) => {
+        events.push(`explored ${task.batchId}`);
+        return [experience()];
+      },
+    });
+    const sync: ExploreSync = {
+      isBoundary: (step) => step === 4,
+      isSyncPoint: (step) => step === 4,
+      exploreBoundary: async () => {
+        events.push('sync');
+        return { outcome: 'updated', version: 1 };
+      },
+      hold: (step) => void events.push(`held ${step}`),
+      exploreStepStored: (step) => void (step >= 4 && events.push(`given ${step}`)),
+    };
+    let works = false;
+    const tasks = async (step: number): Promise<readonly Task[]> => {
+      if (!works) throw new Error('The file of the evaluation cannot be read.');
+      events.push(`evaluated ${step}`);
+      return [];
+    };
+    const explorer = explorerOf(events, agent, {
+      sync,
+      evalSets: [{ name: 'held_out', tasks }],
+      evalInterval: 4,
+      maxInflightBatches: 1,
+      onStored: (state) => void states.push(state),
+    });
+    await expect(explorer.run()).rejects.toThrow('cannot be read');
+    expect(events.splice(0).slice(-3)).toEqual(['explored 4', 'held 4', 'stored 4']);
+    works = true;
+    await explorer.run(states.at(-1));
+    expect(events.slice(0, 4)).toEqual(['evaluated 4', 'given 4', 'sync', 'explored 5']);
+    expect(states.at(-1)?.evaluationDue).toBe(false);
   });
 });
 

@@ -152,9 +152,13 @@ function runCounter(
 async function explore(parts: ExplorerParts, state: ExplorerState | undefined): Promise<number> {
   const { sync, settings, failureGuard } = parts;
   let step = state?.step ?? 0;
-  failureGuard.start(state ?? stateAt(parts, step));
+  failureGuard.start({ ...(state ?? stateAt(parts, step)), evaluationDue: false });
   if (state) restore(parts, state);
   else if (settings.evalOnStartup) await recordEvaluation(parts, step);
+  if (state?.evaluationDue) {
+    await makeDueEvaluation(parts, state);
+    sync.exploreStepStored?.(step);
+  }
   // An explorer that was stopped at a boundary has not fetched the weights of that boundary yet.
   if (state && sync.isBoundary(step)) await fetchWeights(parts, step);
   step = await exploreSteps(parts, step);
@@ -236,8 +240,10 @@ async function startStep(parts: ExplorerParts, step: number): Promise<ExploreSte
 /**
  * Finishes an explore step. It is called for one step at a time, in order. The step's metrics are
  * written before the step is stored. If storing fails, the step is repeated after the crash and its
- * metrics are written again. Without streaming, a step after which an evaluation is due is the last
- * one in flight (see {@link exploreSteps}), so the evaluation uses the weights of that step.
+ * metrics are written again. An evaluation that is due after the step is made once the step is
+ * stored, so that its failure loses no rollouts, and before the trainer gets the step. In the style
+ * `fixed`, the evaluation uses the weights of the step, because this step is then the last one in
+ * flight, see {@link exploreSteps}.
  */
 async function finishStep(
   parts: ExplorerParts,
@@ -264,11 +270,13 @@ async function finishStep(
     metrics: { ...metrics, ...parts.syncMetrics, 'time/wait_explore_step': seconds },
   });
   parts.syncMetrics = {};
-  if (isEvalStep(parts, step)) await recordEvaluation(parts, step);
 
   parts.onExplored?.(step, experiences);
-  await store.put(experiences, { ...state });
+  const evaluationDue = isEvalStep(parts, step);
+  if (evaluationDue) parts.sync.hold?.(step);
+  await store.put(experiences, { ...state, evaluationDue });
   parts.late.commit(step);
+  if (evaluationDue) await makeDueEvaluation(parts, state);
   parts.sync.exploreStepStored?.(step);
   await parts.failureGuard.stepDone(outcomes, state);
 }
@@ -315,6 +323,12 @@ async function recordEvaluation(parts: ExplorerParts, step: number): Promise<voi
   const work = (): Promise<Metrics> => evaluate(parts, step);
   const metrics = await (sync.withSteadyWeights?.(work) ?? work());
   parts.sink.write({ role: 'explorer', step, metrics });
+}
+
+/** Makes the evaluation that is due after the step of `state`, and stores that it is recorded. */
+async function makeDueEvaluation(parts: ExplorerParts, state: ExplorerState): Promise<void> {
+  await recordEvaluation(parts, state.step);
+  await parts.store.put([], { ...state, evaluationDue: false });
 }
 
 /** Synchronizes with the trainer after explore step `step`, when no rollout is in progress. */

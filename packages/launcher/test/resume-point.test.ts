@@ -85,6 +85,20 @@ describe('findResumePoint', () => {
     });
   });
 
+  it('begins before the boundary if the evaluation before it is still due', () => {
+    const due = { ...state(4, 3), evaluationDue: true };
+    expect(findResumePoint(input([2, 3, 4], due))).toMatchObject({
+      trainStep: 3,
+      boundary: 4,
+      catchUp: false,
+    });
+    expect(findResumePoint(input([2, 4], due))).toMatchObject({
+      trainStep: 2,
+      boundary: 3,
+      catchUp: true,
+    });
+  });
+
   it('takes the newest checkpoint when the explorer goes first: which version a step saw is not repeated then', () => {
     const resumed = input([3, 6], state(7, 4));
     expect(

@@ -168,6 +168,19 @@ describe('resuming a metrics file', () => {
     expect(read(file)).toBe('');
   });
 
+  it('keeps of the last explore step only its rollouts if its evaluation is made again', async () => {
+    const file = inFolder('metrics.jsonl');
+    const explored = (step: number): MetricRecord => ({
+      ...record('explorer', step),
+      metrics: { 'time/wait_explore_step': 1 },
+    });
+    const evaluated = (step: number) => record('explorer', step);
+    const records = [explored(1), evaluated(1), explored(2), record('trainer', 2), evaluated(2)];
+    writeFileSync(file, records.map(jsonlLine).join(''));
+    await jsonlSink({ path: file, resume: { explorer: 2, evaluationDue: true } }).close();
+    expect(read(file)).toBe(records.slice(0, 4).map(jsonlLine).join(''));
+  });
+
   it('keeps a last line that lacks only its newline', async () => {
     const file = inFolder('metrics.jsonl');
     writeFileSync(file, jsonlLine(record('trainer', 1)).trimEnd());

@@ -11,4 +11,10 @@ export type ResumePoint = Readonly<Partial<Record<MetricRole, number>>> & {
    * @default false
    */
   readonly hadEnded?: boolean;
+  /**
+   * True if the evaluation after the explorer's last step is made again. Of that step, only the
+   * record of its rollouts is then kept.
+   * @default false
+   */
+  readonly evaluationDue?: boolean | undefined;
 };

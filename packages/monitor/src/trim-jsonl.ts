@@ -54,7 +54,9 @@ function stays(record: unknown, resume: ResumePoint): boolean {
   const { role, step } = record as { readonly role?: unknown; readonly step?: unknown };
   if (typeof role !== 'string' || typeof step !== 'number' || !Object.hasOwn(resume, role))
     return true;
-  return step <= (resume[role as MetricRole] ?? Infinity);
+  const last = resume[role as MetricRole] ?? Infinity;
+  if (role === 'explorer' && step === last && resume.evaluationDue) return isExploreStep(record);
+  return step <= last;
 }
 
 /**

@@ -18,7 +18,7 @@ export function drivenStyle(parts: DrivenParts): Style {
   const delivery = createDelivery(parts);
   const isStreaming = parts.settings.syncStyle === 'fully_async';
   return {
-    start: () => undefined,
+    release: () => parts.releaseUpTo(parts.state.held - 1),
     isBoundary: (step) => !isStreaming && turnOf(parts, step + 1).kind !== 'begin',
     exploreBoundary: (step, signal) => exploreBoundary(parts, delivery, { step: step + 1, signal }),
     trainStepDone: async () => {

@@ -11,7 +11,7 @@ import type { Style, SyncParts, SyncResult } from './sync-parts.js';
 
 export function fixedStyle(parts: SyncParts): Style {
   return {
-    start: () => release(parts),
+    release: () => release(parts),
     isBoundary: (step) => isBoundary(parts.settings, step),
     exploreBoundary: async (_step, signal) => {
       const result = await exploreBoundary(parts, signal);
@@ -26,7 +26,7 @@ export function fixedStyle(parts: SyncParts): Style {
 }
 
 function release({ state, settings, releaseUpTo }: SyncParts): void {
-  releaseUpTo(state.boundary - settings.syncOffset);
+  releaseUpTo(Math.min(state.boundary - settings.syncOffset, state.held - 1));
 }
 
 async function exploreBoundary(

@@ -81,8 +81,10 @@ export interface SyncState {
   boundary: number;
   /** The last synchronization point that the explorer has passed. Not used by the style `fixed`. */
   lastSyncPoint: number;
-  /** The last explore step whose experiences are stored. */
+  /** The last explore step whose experiences are stored and not held. */
   storedUpTo: number;
+  /** The explore step that is held, see `Synchronizer.hold`; Infinity if none is. */
+  held: number;
   /** Explore step that the explorer is waiting to begin; undefined if it is not waiting. */
   wanted: { readonly step: number } | undefined;
   trainerRuns: boolean;
@@ -101,7 +103,8 @@ export interface DrivenParts extends SyncParts {
 
 /** Implementation of one or more sync styles. */
 export interface Style {
-  start(): void;
+  /** Releases the experiences that the trainer may use now, and withholds the others. */
+  release(): void;
   /** Returns true if weights may move between explore step `step` and the next one. */
   isBoundary(step: number): boolean;
   /** Called between explore step `step` and the next one. */

@@ -33,6 +33,7 @@ async function bench(
   const runtime = testRuntime();
   const log: string[] = [];
   let starved = false;
+  let released = Infinity;
   const held = new Map<string, { begin(): void; readonly finished: Promise<void> }>();
   const move = async (call: string): Promise<void> => {
     log.push(call);
@@ -63,7 +64,10 @@ async function bench(
     },
     starved: () => starved,
     oldestUnusedStep: () => (starved ? undefined : 1),
-    releaseUpTo: (step) => log.push(`release ${step}`),
+    releaseUpTo: (step) => {
+      if (step !== released) log.push(`release ${step}`);
+      released = step;
+    },
     clock: runtime.clock,
     logger: runtime.logger,
   });
@@ -173,6 +177,35 @@ it.each(['fixed', 'explorer_driven', 'trainer_driven', 'fully_async'] as const)(
     expect(points()).toEqual(expected);
   },
 );
+
+describe('an explore step that is held', () => {
+  it('is withheld from the trainer in fixed, also if a synchronization point passes', async () => {
+    const { sync, log, starve } = await bench('fixed', { interval: 2 });
+    sync.hold(2);
+    const reached = sync.exploreBoundary(1);
+    starve();
+    await reached;
+    expect(log.slice(1)).toEqual(['release 2', 'release 1']);
+    sync.exploreStepStored(2);
+    expect(log.at(-1)).toBe('release 4');
+  });
+
+  it.each(['explorer_driven', 'trainer_driven', 'fully_async'] as const)(
+    'is withheld from the trainer in %s, and does not count as used up',
+    async (style) => {
+      const parts = await bench(style, { maxStaleness: 0 });
+      const { sync, log, starve } = parts;
+      sync.exploreStepStored(3);
+      sync.hold(3);
+      starve();
+      const begins = sync.streaming?.whenItMay(4) ?? sync.exploreBoundary(3);
+      expect(await settled(begins)).toBe(false);
+      sync.exploreStepStored(3);
+      expect(await settled(begins)).toBe(true);
+      expect(log.slice(1)).toEqual(['release 2', 'release Infinity']);
+    },
+  );
+});
 
 describe('fixed style', () => {
   it('gives the explorer the weights of the moment when all that it explored is used up', async () => {

@@ -53,7 +53,15 @@ export interface Synchronizer {
    * change.
    */
   withSteadyWeights<T>(work: () => Promise<T>): Promise<T>;
-  /** Called by the explorer, in order, when the experiences of explore step `step` are stored. */
+  /**
+   * Called by the explorer before the experiences of explore step `step` are stored, if the trainer
+   * must not use them yet. They are withheld until {@link exploreStepStored}.
+   */
+  hold(step: number): void;
+  /**
+   * Called by the explorer, in order, when the experiences of explore step `step` are stored and
+   * the trainer may use them.
+   */
   exploreStepStored(step: number): void;
   /** Called by the trainer after each train step. Publishes weights if they are due. */
   trainStepDone(step: number, signal?: AbortSignal): Promise<void>;
@@ -84,6 +92,7 @@ export function createSynchronizer(options: SynchronizerOptions): Synchronizer {
     boundary: settings.syncOffset + settings.explorerSyncInterval,
     lastSyncPoint: 0,
     storedUpTo: 0,
+    held: Infinity,
     wanted: undefined,
     trainerRuns: true,
     trainerWaits: false,
@@ -108,14 +117,22 @@ export function createSynchronizer(options: SynchronizerOptions): Synchronizer {
       await transport.publish(version, weights.consumedUpTo);
       const lastSyncPoint = boundaryBefore(settings, storedUpTo);
       update({ ...at, storedUpTo, lastSyncPoint, published: weights, inUse: weights });
-      style.start();
+      style.release();
     },
     isBoundary: (step) => style.isBoundary(step),
     isSyncPoint: (step) => !style.streaming && isBoundary(settings, step),
     exploreBoundary: (step, signal) => style.exploreBoundary(step, signal),
     streaming: style.streaming,
     withSteadyWeights: (work) => style.withSteadyWeights(work),
-    exploreStepStored: (step) => update({ storedUpTo: step }),
+    hold: (step) => {
+      update({ storedUpTo: step - 1, held: step });
+      style.release();
+    },
+    exploreStepStored: (step) => {
+      const wasHeld = state.held < Infinity;
+      update({ storedUpTo: step, held: Infinity });
+      if (wasHeld) style.release();
+    },
     trainStepDone: async (step, signal) => {
       state.trainStep = step;
       await style.trainStepDone(signal);

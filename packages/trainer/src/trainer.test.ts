@@ -187,6 +187,12 @@ describe('createTrainer', () => {
     expect(await listCheckpoints(root)).toEqual([finished]);
   });
 
+  it('saves nothing when it is stopped before the first step', async () => {
+    const { trainer } = setUp({ source: source([1], []), signal: AbortSignal.abort() });
+    expect(await trainer.run(0)).toEqual({ step: 0, interrupted: true, checkpoint: undefined });
+    expect(await listCheckpoints(root)).toEqual([]);
+  });
+
   it('saves nothing when an update is cancelled, which may have been applied', async () => {
     const abort = new AbortController();
     const { trainer, engine } = setUp({ source: source([1], []), signal: abort.signal });

@@ -118,7 +118,8 @@ export interface TrainerOptions {
 
 export interface Trainer {
   /**
-   * Trains from step `step + 1` on. Resolves with the last step once its checkpoint is written.
+   * Trains from step `step + 1` on. Resolves with the last step once its checkpoint is written. At
+   * step 0 an interrupt writes no checkpoint, because the weights are those of the initial model.
    * First deletes the checkpoints of steps after `step`, because these steps are repeated.
    */
   run(step: number): Promise<TrainerResult>;
@@ -128,7 +129,8 @@ export interface TrainerResult {
   readonly step: number;
   /** True if the signal ended training before the data or the steps ran out. */
   readonly interrupted: boolean;
-  readonly checkpoint: Checkpoint;
+  /** Checkpoint of the step; undefined if training was interrupted before the first step. */
+  readonly checkpoint: Checkpoint | undefined;
 }
 
 /**
@@ -182,7 +184,8 @@ async function train(options: TrainerOptions, progress: Progress): Promise<Train
   // A checkpoint of this step has the same weights. It is kept, because it may also be final or hold
   // merged weights.
   const saved = interrupted ? await checkpointOf(jobDirectory, step) : undefined;
-  const checkpoint = saved ?? (await save(options, progress, { final: !interrupted }));
+  const isSaved = saved !== undefined || (interrupted && step === 0);
+  const checkpoint = isSaved ? saved : await save(options, progress, { final: !interrupted });
   return { step, interrupted, checkpoint };
 }
 

@@ -11,7 +11,7 @@ const signals = ['SIGINT', 'SIGTERM'] as const;
 export async function interruptible<T>(
   terminal: Terminal,
   work: (signal: AbortSignal) => Promise<T>,
-  then = 'finishing the step and saving a checkpoint',
+  then = 'finishing the step and saving the progress',
 ): Promise<T> {
   const interrupt = new AbortController();
   const release = onInterrupt((name) => {

@@ -3,11 +3,11 @@ export const words = {
   no: 'No',
   stop: {
     label: 'Stop',
-    sure: 'It finishes its step, saves a checkpoint and ends. Asked again, it ends at once.',
+    sure: 'It finishes its step, saves its progress and ends. Asked again, it ends at once.',
     yes: 'Yes, stop it',
     busy: 'Stopping ...',
     done: (pid: number) =>
-      `Process ${pid} finishes its step, saves a checkpoint and ends. Stop again to end it at once.`,
+      `Process ${pid} finishes its step, saves its progress and ends. Stop again to end it at once.`,
   },
   resume: {
     label: 'Resume',

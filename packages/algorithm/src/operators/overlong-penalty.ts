@@ -26,7 +26,8 @@ export const overlongPenalty: OperatorPart = definePart({
     penaltyFactor: numberArg(1, { min: 0 }, 'The whole penalty.'),
   },
   doc: {
-    summary: 'Soft punishment of responses near the length limit, for rewards of any workflow.',
+    summary:
+      'Soft punishment of responses near the length limit, for rewards of any workflow. Each call is judged by itself: where runs are compared, only the penalty of the last call counts.',
     formula: 'R += 0 for n < L - c; f (L - c - n) / c up to L; -f above L',
     source: {
       title: 'DAPO: An Open-Source LLM Reinforcement Learning System at Scale, section 3.4',

@@ -1,9 +1,9 @@
-import { createExperience, EnvironmentError, type Task } from '@trinity-rft/core';
+import { createExperience, EnvironmentError, WorkflowError, type Task } from '@trinity-rft/core';
 import { testRuntime, type TestRuntime, testTask } from '@trinity-rft/testing';
 import { defineWorkflow, type AgentModel } from '@trinity-rft/workflow';
 import { expect, it } from 'vitest';
 import { rolloutMetrics } from '../metrics/rollout-metrics.js';
-import { createEnvironmentCircuits } from './environment-circuits.js';
+import { createEnvironmentCircuits, type Answer } from './environment-circuits.js';
 import { isOk, type TaskOutcome } from './outcome.js';
 import type { AttemptKey, RunSettings } from './run-attempt.js';
 import { taskStarter } from './start-task.js';
@@ -61,7 +61,7 @@ function play(
       return {
         model,
         auxiliaryModels: new Map(),
-        metrics: () => ({}),
+        metrics: () => ({ 'model/calls': 3 }),
         longestPauseMs: () => 0,
       };
     },
@@ -134,6 +134,68 @@ it('pauses all runs of an environment that is down, asks at growing intervals, a
   await runtime.clock.advance(60_000);
   expect(kinds(await outcomes)).toEqual(Array.from({ length: 6 }, () => 'ok'));
   expect(pauses.at(-1)).toBe('over');
+});
+
+it.each([
+  ['goes on when agents fail, which then use the environment', new TypeError('unknown tool'), 1],
+  ['waits on when a result is invalid', new WorkflowError('none', { code: 'WORKFLOW_RESULT' }), 0],
+])('%s, after an environment was down', async (_what, error, goesOn) => {
+  const { outcomes, runtime, pauses } = play(
+    [task(0), task(1)],
+    ({ clock }) => {
+      if (clock.now() < 20_000) return true;
+      throw error;
+    },
+    { environmentFailures: { maxRetryTimes: 8, maxInRow: 4, maxWaitMs: 90_000 } },
+  );
+  await runtime.clock.advance(80_000);
+  expect(kinds(await outcomes)).toEqual(Array.from({ length: 4 }, () => 'failed'));
+  expect(stops(pauses)).toHaveLength(1);
+  const again = runtime.logger.messages('info').filter((text) => text.includes('tried by all'));
+  expect(again).toHaveLength(goesOn);
+});
+
+it('counts max_wait over pauses that end by failures of agents, which are no answers', async () => {
+  const runtime = testRuntime();
+  const settings = { environmentFailures: { maxRetryTimes: 0, maxInRow: 2, maxWaitMs: 30_000 } };
+  const { of } = createEnvironmentCircuits({ settings, ...runtime });
+  const circuit = of('w');
+  let down: unknown;
+  const attempts = async (): Promise<void> => {
+    const { signal } = new AbortController();
+    const breakdown = { error: gone(), isRepeated: false };
+    for (let i = 0; ; i++)
+      (await circuit.enter(task(i), signal)).end(i % 4 < 2 ? breakdown : 'failed');
+  };
+  attempts().catch((error: unknown) => (down = error));
+  for (let second = 0; second < 40; second++) await runtime.clock.advance(1000);
+  expect(down).toMatchObject({ code: 'ENVIRONMENT_DOWN' });
+  expect(circuit.answers()).toBe(0);
+});
+
+it('says how many tries ended otherwise while an environment was taken to be down', async () => {
+  const runtime = testRuntime();
+  const settings = { environmentFailures: { maxRetryTimes: 0, maxInRow: 2, maxWaitMs: 9000 } };
+  const { of } = createEnvironmentCircuits({ settings, ...runtime });
+  const circuit = of('w');
+  const answers: readonly Answer[] = [
+    { error: gone(), isRepeated: false },
+    { error: gone(), isRepeated: false },
+    'failed',
+    'unknown',
+    'failed',
+  ];
+  const ended = (async () => {
+    for (const [i, answer] of answers.entries())
+      (await circuit.enter(task(i), new AbortController().signal)).end(answer);
+  })();
+  await runtime.clock.advance(8000);
+  await ended;
+  expect(circuit.isPaused()).toBe(true);
+  await runtime.clock.advance(8000);
+  await expect(circuit.enter(task(9), new AbortController().signal)).rejects.toThrow(
+    'it continues where it was. Number of tests that ended for other reasons: 3.',
+  );
 });
 
 it('ends with a clear error when the environment has been down for too long', async () => {

@@ -1,6 +1,6 @@
 /**
  * Circuit breakers for environments. If an environment fails repeatedly, its rollouts wait, and
- * single attempts test it until one succeeds.
+ * single attempts test it until one succeeds, or the agent itself fails in two in a row.
  */
 import {
   describeError,
@@ -50,10 +50,10 @@ export interface CircuitOptions {
 }
 
 /**
- * Outcome of an attempt: `answered` if it succeeded, a breakdown if the environment failed,
- * `unknown` if it ended for any other reason.
+ * Outcome of an attempt: `answered` if it succeeded, a breakdown if the environment failed, `failed`
+ * if the agent itself failed after model calls, `unknown` if it ended for any other reason.
  */
-export type Answer = 'answered' | 'unknown' | Breakdown;
+export type Answer = 'answered' | 'failed' | 'unknown' | Breakdown;
 
 interface Breakdown {
   readonly error: EnvironmentError;
@@ -125,14 +125,20 @@ export function createEnvironmentCircuits(options: CircuitOptions): EnvironmentC
 
 const firstProbeMs = 1000;
 const longestProbeMs = 60_000;
+/** Number of consecutive tests in which the agent itself fails after which a pause ends. */
+const ownFailuresToGoOn = 2;
 
 /** State while rollouts wait. */
 interface Pause {
+  /** Start of the first pause since the environment last answered an attempt. */
   readonly since: number;
   readonly end: () => void;
   probeAt: number;
   backOffMs: number;
   isProbed: boolean;
+  /** Number of tests that ended without an answer, and without a failure of the environment. */
+  otherEnds: number;
+  ownFailuresInRow: number;
 }
 
 class Circuit implements EnvironmentCircuit {
@@ -146,6 +152,7 @@ class Circuit implements EnvironmentCircuit {
   #answers = 0;
   #lastError: EnvironmentError | undefined;
   #pause: Pause | undefined;
+  #downSince: number | undefined;
   #changed = Promise.withResolvers<void>();
 
   constructor(environment: string, options: CircuitOptions) {
@@ -165,7 +172,7 @@ class Circuit implements EnvironmentCircuit {
       if (pause === undefined) return this.#admit(task, undefined);
       const now = this.#options.clock.now();
       const { maxWaitMs } = this.#settings();
-      if (now >= pause.since + maxWaitMs) throw this.#down();
+      if (now >= pause.since + maxWaitMs) throw this.#down(pause);
       if (!pause.isProbed && now >= pause.probeAt) return this.#admit(task, pause);
       const until = pause.isProbed ? Infinity : pause.probeAt;
       await this.#wait(Math.min(until, pause.since + maxWaitMs) - now, signal);
@@ -191,7 +198,7 @@ class Circuit implements EnvironmentCircuit {
       end: (answer) => {
         if (probed && probed === this.#pause) this.#probed(probed, answer);
         if (answer === 'answered') this.#answered();
-        else if (answer !== 'unknown' && this.#mayBeDown(task, answer))
+        else if (typeof answer === 'object' && this.#mayBeDown(task, answer))
           this.#count(task, answer.error);
       },
     };
@@ -199,6 +206,10 @@ class Circuit implements EnvironmentCircuit {
 
   #probed(pause: Pause, answer: Answer): void {
     if (typeof answer === 'object') pause.backOffMs = Math.min(2 * pause.backOffMs, longestProbeMs);
+    else pause.otherEnds++;
+    pause.ownFailuresInRow = answer === 'failed' ? pause.ownFailuresInRow + 1 : 0;
+    if (pause.ownFailuresInRow >= ownFailuresToGoOn)
+      return this.#endPause('is tried by all its runs again: the agent failed in two tests of it');
     pause.probeAt = this.#options.clock.now() + pause.backOffMs;
     pause.isProbed = false;
     this.#tell();
@@ -225,26 +236,31 @@ class Circuit implements EnvironmentCircuit {
       `Environment "${this.#environment}" failed ${this.#inRow} times in a row, so its runs wait until it answers, at most ${settings.maxWaitMs / 1000} s: ${cause}`,
     );
     this.#pause = {
-      since: clock.now(),
+      since: (this.#downSince ??= clock.now()),
       end: onPause?.(`environment "${this.#environment}", which fails: ${cause}`) ?? nothing,
       probeAt: clock.now() + firstProbeMs,
       backOffMs: firstProbeMs,
       isProbed: false,
+      otherEnds: 0,
+      ownFailuresInRow: 0,
     };
   }
 
   #answered(): void {
     this.#answers++;
     this.#alone.clear();
+    const seconds = (this.#options.clock.now() - (this.#downSince ?? 0)) / 1000;
+    this.#downSince = undefined;
+    this.#endPause(`answers again after ${seconds.toFixed(1)} s; its runs go on`);
+  }
+
+  #endPause(what: string): void {
     this.#inRow = 0;
     this.#tasks.clear();
     if (!this.#pause) return;
     this.#pause.end();
-    const seconds = (this.#options.clock.now() - this.#pause.since) / 1000;
     this.#pause = undefined;
-    this.#options.logger.info(
-      `Environment "${this.#environment}" answers again after ${seconds.toFixed(1)} s; its runs go on.`,
-    );
+    this.#options.logger.info(`Environment "${this.#environment}" ${what}.`);
     this.#tell();
   }
 
@@ -266,7 +282,7 @@ class Circuit implements EnvironmentCircuit {
     }
   }
 
-  #down(): EnvironmentError {
+  #down({ otherEnds }: Pause): EnvironmentError {
     const { maxWaitMs } = this.#settings();
     const [task, ...others] = this.#tasks;
     const { taskset, row } = task?.index ?? { taskset: '', row: 0 };
@@ -274,8 +290,10 @@ class Circuit implements EnvironmentCircuit {
       others.length === 0
         ? ` Only row ${row} of task set "${taskset}" was tried: if it alone breaks the environment, take it out.`
         : '';
+    const otherwise =
+      otherEnds === 0 ? '' : ` Number of tests that ended for other reasons: ${otherEnds}.`;
     return new EnvironmentError(
-      `Environment "${this.#environment}" has failed for ${maxWaitMs / 1000} s (explorer.environment_failures.max_wait). Mend it and start the run again: it continues where it was.${hint}`,
+      `Environment "${this.#environment}" has failed for ${maxWaitMs / 1000} s (explorer.environment_failures.max_wait). Mend it and start the run again: it continues where it was.${hint}${otherwise}`,
       { code: 'ENVIRONMENT_DOWN', cause: this.#lastError },
     );
   }

@@ -87,9 +87,9 @@ export interface FinishOptions {
 
 /**
  * Converts the result of a workflow to finished rollouts, ordered by rollout number.
- * @throws WorkflowError if the result is neither experiences nor a score, if rollouts are missing,
- * if a reward is missing, not finite, too large, or pending where it may not be, or if ids, tokens
- * or info of experiences are invalid
+ * @throws WorkflowError if the result is neither experiences nor a score, if rollouts are missing or
+ * not of this task, if a reward is missing, not finite, too large, or pending where it may not be,
+ * or if ids, tokens or info of experiences are invalid
  */
 export function finishRuns(result: unknown, options: FinishOptions): readonly FinishedRun[] {
   const { task, range, model, extracted = [] } = options;
@@ -101,14 +101,17 @@ export function finishRuns(result: unknown, options: FinishOptions): readonly Fi
   const complete = experiences.map((experience) => completed(experience, recorded, options));
   if (rewardDeadline === undefined) for (const one of complete) checkReward(one, options);
   const runs = Map.groupBy(complete, (experience) => experience.eid.run);
-  for (let run = range.firstRun; run < range.firstRun + range.count; run++) {
-    if (!runs.has(run) && !options.failed?.has(run))
-      throw invalid(
-        task,
-        `returned no experience of run ${run}`,
-        'Set eid.run to runIdBase, runIdBase + 1, … when the workflow repeats runs itself.',
-      );
-  }
+  const own = Array.from({ length: range.count }, (_, i) => range.firstRun + i);
+  const missing = own.find((run) => !runs.has(run) && !options.failed?.has(run));
+  const foreign = [...runs.keys()].find((run) => !own.includes(run));
+  if (missing !== undefined || foreign !== undefined)
+    throw invalid(
+      task,
+      missing === undefined
+        ? `returned an experience of run ${foreign}, which is not one of its ${range.count} runs`
+        : `returned no experience of run ${missing}`,
+      'Set eid.run to runIdBase, runIdBase + 1, … when the workflow repeats runs itself.',
+    );
   return [...runs]
     .toSorted(([a], [b]) => a - b)
     .map(([run, members]) => ({

@@ -31,12 +31,7 @@ import type {
   WorkflowResult,
 } from '@trinity-rft/workflow';
 import { PartialGroupError } from '@trinity-rft/workflow/internal';
-import {
-  classifyFailure,
-  isOwnFailure,
-  type Failure,
-  type FailureKind,
-} from './classify-failure.js';
+import { classifyFailure, isOwnFailure, type Failure } from './classify-failure.js';
 import type { EnvironmentFailures } from './environment-circuits.js';
 import { inRun, watchCalls } from './current-run.js';
 import { finishRuns, type RunRange } from './finish-runs.js';
@@ -158,11 +153,11 @@ export type AttemptResult =
     }
   | FailedAttempt;
 
-export interface FailedAttempt {
+interface FailedAttempt extends Failure {
   readonly status: 'failed';
-  readonly kind: FailureKind;
-  readonly error: Error;
   readonly seconds: number;
+  /** Number of calls that the model has answered. @default unknown */
+  readonly calls?: number | undefined;
 }
 
 /** Executes one attempt. Rejects only if the explorer itself is stopped. */
@@ -226,13 +221,13 @@ function failureOf(
   thrown: unknown,
   started: StartedAttempt,
   { runtime }: AttemptOptions,
-): Failure & Pick<FailedAttempt, 'seconds'> {
+): Omit<FailedAttempt, 'status'> {
   const elapsedMs = runtime.clock.now() - started.start;
   const { model } = started;
   const calls = model.metrics()['model/calls'];
   const spent = { elapsedMs, longestPauseMs: model.longestPauseMs(), calls };
   const { kind, error } = classifyFailure(readableThrown(thrown), started.task.workflow, spent);
-  return { kind, error: explainBypass(error, started), seconds: elapsedMs / 1000 };
+  return { kind, error: explainBypass(error, started), seconds: elapsedMs / 1000, calls };
 }
 
 /**
@@ -378,7 +373,7 @@ function explainBypass(error: TrinityError, started: StartedAttempt): TrinityErr
 /** Returns successful rollouts if the failure reward applies, otherwise the failed attempt. */
 function applyFailureReward(
   attempt: StartedAttempt,
-  failure: Failure & Pick<FailedAttempt, 'seconds'>,
+  failure: Omit<FailedAttempt, 'status'>,
   { definition, settings, runtime }: AttemptOptions,
 ): AttemptResult {
   const failed = { status: 'failed', ...failure } as const;

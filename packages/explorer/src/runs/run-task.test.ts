@@ -480,6 +480,22 @@ describe('runTask', () => {
     expect(made).toBe(1);
   });
 
+  it('refuses a run that is none of the group', async () => {
+    class Surplus extends Workflow {
+      static override readonly canRepeat = true;
+      run(): readonly Experience[] {
+        return [0, 1, 2, 7].map((run) => experience({ eid: { run }, reward: 1 }));
+      }
+    }
+    const { runs } = await start(defineWorkflow({ name: 'w', workflow: Surplus })).outcome;
+    expect(runs).toHaveLength(3);
+    for (const run of runs)
+      expect(run).toMatchObject({
+        status: 'failed',
+        error: { message: expect.stringContaining('run 7, which is not one of its 3 runs') },
+      });
+  });
+
   describe('a group of which some rollouts fail', () => {
     const asked: (readonly [first: number, count: number])[] = [];
     class Partly extends Workflow {

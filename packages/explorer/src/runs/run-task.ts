@@ -4,7 +4,12 @@
  */
 import { EnvironmentError, TrinityError, type Task } from '@trinity-rft/core';
 import { createStoppableClock, untilAborted } from '@trinity-rft/core/support';
-import { classifyFailure, isWorthRetrying, type FailureKind } from './classify-failure.js';
+import {
+  classifyFailure,
+  isOwnFailure,
+  isWorthRetrying,
+  type FailureKind,
+} from './classify-failure.js';
 import {
   defaultEnvironmentFailures,
   environmentBackOffMs,
@@ -14,7 +19,7 @@ import {
   type EnvironmentCircuits,
 } from './environment-circuits.js';
 import type { RunRange } from './finish-runs.js';
-import type { AttemptTime, RunOutcome, TaskOutcome } from './outcome.js';
+import type { AttemptTime, FailedRun, RunOutcome, TaskOutcome } from './outcome.js';
 import {
   assertNotStopped,
   reportFailure,
@@ -22,7 +27,6 @@ import {
   type Attempt,
   type AttemptOptions,
   type AttemptResult,
-  type FailedAttempt,
 } from './run-attempt.js';
 import { createBreakages } from './breakages.js';
 import { createTaskEnd, type TaskEnd } from './task-end.js';
@@ -142,7 +146,7 @@ async function runWithRetries(
   const isPaused = (): boolean => circuit?.isPaused() ?? false;
   const isRepeated = (error: EnvironmentError): boolean => breakages.isRepeated(error);
   const isCrash = (): boolean => breakages.inRow() >= leastBreakages;
-  const mayRetry = ({ error, kind }: Pick<FailedAttempt, 'error' | 'kind'>): boolean => {
+  const mayRetry = ({ error, kind }: Pick<FailedRun, 'error' | 'kind'>): boolean => {
     if (end.signal.aborted || !isWorthRetrying(error)) return false;
     if (kind !== 'environment_failed') return failures < settings.maxRetryTimes;
     // Waits for an environment that is down, but not if only this action breaks it.
@@ -290,8 +294,9 @@ async function admitted(
 
 function answerOf(result: AttemptResult, isRepeated: RetryOptions['isRepeated']): Answer {
   if (result.status === 'ok') return 'answered';
-  const { error } = result;
-  return error instanceof EnvironmentError ? { error, isRepeated: isRepeated(error) } : 'unknown';
+  const { error, calls = 0 } = result;
+  if (error instanceof EnvironmentError) return { error, isRepeated: isRepeated(error) };
+  return calls > 0 && isOwnFailure(result) ? 'failed' : 'unknown';
 }
 
 /**

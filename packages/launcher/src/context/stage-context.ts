@@ -41,7 +41,7 @@ export interface Extensions extends TaskParts {
 export interface ModeOptions {
   readonly extensions: Extensions;
   /**
-   * Signal that interrupts the training run, which then finishes its step, saves a checkpoint and
+   * Signal that interrupts the training run, which then finishes its step, saves its progress and
    * stops.
    */
   readonly signal: AbortSignal;

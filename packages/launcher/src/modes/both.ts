@@ -73,7 +73,7 @@ export async function loopOver(
     );
   }
   const { interrupted, step, checkpoint } = trained;
-  return { ...stageResult(step, checkpoint.directory), interrupted };
+  return { ...stageResult(step, checkpoint?.directory), interrupted };
 }
 
 /**

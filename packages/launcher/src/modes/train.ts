@@ -48,7 +48,7 @@ export async function runTrain(context: StageContext): Promise<StageResult> {
       'The stage ended without a train step: its experience buffer holds nothing to train on. Give the data of a run that has explored.',
       { code: 'NOTHING_TRAINED' },
     );
-  return { ...stageResult(step, checkpoint.directory), interrupted };
+  return { ...stageResult(step, checkpoint?.directory), interrupted };
 }
 
 /**

@@ -66,7 +66,7 @@ export interface RunOptions
   /** Terminal that shows the progress. */
   readonly terminal: Terminal;
   /**
-   * Signal that interrupts the training run, which then finishes its step and writes a checkpoint.
+   * Signal that interrupts the training run, which then finishes its step and saves its progress.
    */
   readonly signal?: AbortSignal;
   /** Environment variables of the training run. @default process.env */

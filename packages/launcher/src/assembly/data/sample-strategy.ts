@@ -35,7 +35,6 @@ const plain: OpenStrategy = async (stage, _model, experiences) => ({
 /** Strategies by their names in `algorithm.sample_strategy`. */
 const strategies: Readonly<Record<string, OpenStrategy>> = {
   default: plain,
-  warmup: plain,
   staleness_control: async (stage, model, experiences) => ({
     ...(await plain(stage, model, experiences)),
     filter: stalenessFilter(stage),

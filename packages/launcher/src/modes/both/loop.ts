@@ -55,6 +55,7 @@ export async function assembleLoop(
   // If no explore step is stored, the evaluation before the first step is repeated as well.
   const sink = context.openSink({
     explorer: progress.explorer?.step ?? -1,
+    evaluationDue: progress.explorer?.evaluationDue,
     trainer: point.trainStep,
     hadEnded: context.endedBefore,
   });
@@ -106,6 +107,7 @@ async function resume(
     logger.info(`Resumes at explore step ${explorer?.step ?? 0} and train step ${trainStep}.`);
   await sampling.source.rollback(trainStep);
   await synchronizer.start({ ...point, storedUpTo: explorer?.step ?? 0 });
+  if (explorer?.evaluationDue) synchronizer.hold(explorer.step);
   await transport.adopt(trainStep);
   return { point, state };
 }

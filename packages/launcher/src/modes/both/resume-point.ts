@@ -33,10 +33,10 @@ export interface ResumePoint {
 /**
  * Finds the point to resume from. In the sync style `fixed`, the next explore step must use exactly
  * the weights that an uninterrupted training run would use. Between two synchronization points
- * (boundaries), these are the explorer's last weights. At a boundary, these are the weights that
- * the trainer has after it has consumed all experiences that were released to it. So the trainer
- * starts from the newest checkpoint that is not past these weights, and repeats later steps with
- * the stored experiences.
+ * (boundaries), and for an evaluation that is still due, these are the explorer's last weights. At
+ * a boundary, these are the weights that the trainer has after it has consumed all experiences that
+ * were released to it. So the trainer starts from the newest checkpoint that is not past these
+ * weights, and repeats later steps with the stored experiences.
  *
  * In the other styles, the trainer starts from the newest checkpoint. It repeats later steps with
  * the same batches, and so gets the same weights. The explorer continues after the last stored
@@ -46,7 +46,9 @@ export function findResumePoint(input: ResumeInput): ResumePoint {
   const { checkpoints, explorer, settings } = input;
   const { syncStyle, explorerSyncInterval: syncInterval, syncOffset } = settings;
   const step = explorer?.step ?? 0;
-  const meetings = Math.max(0, Math.floor((step - syncOffset) / syncInterval));
+  // A boundary at this step is passed only after the evaluation that is due.
+  const passed = explorer?.evaluationDue ? step - 1 : step;
+  const meetings = Math.max(0, Math.floor((passed - syncOffset) / syncInterval));
   const lastBoundary = syncOffset + meetings * syncInterval;
   const nextBoundary = lastBoundary + syncInterval;
   if (syncStyle !== 'fixed' || !explorer) {
