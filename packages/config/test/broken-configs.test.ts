@@ -1100,7 +1100,7 @@ const cases: readonly Broken[] = [
         'buffer:\n  train_batch_size: 4\n  trainer_input:\n    experience_buffer:\n      storage_type: sql\n      path: «postgresql://u:hunter2@host/db',
     },
     key: 'buffer.trainer_input.experience_buffer.path',
-    says: ['database server', 'Set buffer.explorer_input.taskset'],
+    says: ['database server', 'Otherwise use sqlite:'],
   },
   {
     name: 'a database server of another kind',

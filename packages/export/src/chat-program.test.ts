@@ -20,10 +20,7 @@ async function runProgram(
   await writeFile(path.join(local, 'index.mjs'), source);
   const settings = { file: 'model.gguf', name: 'm', dtype: 'F32', chat: {} };
   await writeFile(path.join(folder, 'chat.mjs'), chatProgram(format, settings));
-  return promisify(execFile)(process.execPath, ['chat.mjs'], {
-    cwd: folder,
-    env: { ...process.env, OLLAMA_HOST: 'other:9' },
-  });
+  return promisify(execFile)(process.execPath, ['chat.mjs'], { cwd: folder });
 }
 
 it.each(['gguf', 'hf'] as const)('prints why a model of %s cannot be loaded', async (format) => {
@@ -53,7 +50,7 @@ it.each([
   expect(failed).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(
-      /^Ollama at http:\/\/other:9: .*\n.*ollama create m -f Modelfile\n$/,
+      /^Ollama at http:\/\/127\.0\.0\.1:11434: .*\n.*ollama create m -f Modelfile\n$/,
     ) as string,
   });
   expect(failed).toMatchObject({ stderr: expect.stringMatching(said) as string });

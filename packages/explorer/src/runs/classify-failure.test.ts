@@ -57,6 +57,11 @@ describe('classifyFailure', () => {
     expect([isOwnFailure(failure), isWorthRetrying(failure.error)]).toEqual([false, false]);
   });
 
+  it('takes a bad request to an external model for the fault of the agent', () => {
+    const failure = of(withFields('400 The external model "m" answered 400', { status: 400 }));
+    expect(isOwnFailure(failure)).toBe(true);
+  });
+
   it.each([
     ['an engine fault', new EngineError('gone', { code: 'ENGINE_CLOSED' }), 'failed'],
     [

@@ -167,6 +167,12 @@ function findKnown(error: unknown): TrinityError | undefined {
 
 const isBusy = (status: number): boolean => status >= 500 || status === 429;
 
+/** Statuses with which a service refuses a client: its key, its account, or its model. */
+const refusals: ReadonlySet<number> = new Set([401, 402, 403, 404]);
+
+/** Returns true for the text of an external model's error, also if a client quotes it as JSON. */
+export const namesExternalModel = (text: string): boolean => /The external model \\*"/.test(text);
+
 /** Fields that hold the status and code in errors of the `openai` package and the AI SDK. */
 interface ClientError {
   readonly status?: unknown;
@@ -186,7 +192,7 @@ function serverAnswer(error: Error): ModelError | undefined {
   if (typeof status !== 'number') return undefined;
   const code = ownCode ?? data?.error?.code;
   const busy = isBusy(status);
-  const isRefusal = error.message.includes('The external model "');
+  const isRefusal = refusals.has(status) && namesExternalModel(error.message);
   if (!busy && !isRefusal && code !== 'context_length_exceeded') return undefined;
   return new ModelError(error.message, {
     status,

@@ -31,7 +31,12 @@ import type {
   WorkflowResult,
 } from '@trinity-rft/workflow';
 import { PartialGroupError } from '@trinity-rft/workflow/internal';
-import { classifyFailure, isOwnFailure, type Failure } from './classify-failure.js';
+import {
+  classifyFailure,
+  isOwnFailure,
+  namesExternalModel,
+  type Failure,
+} from './classify-failure.js';
 import type { EnvironmentFailures } from './environment-circuits.js';
 import { inRun, watchCalls } from './current-run.js';
 import { finishRuns, type RunRange } from './finish-runs.js';
@@ -363,8 +368,9 @@ function explainBypass(error: TrinityError, started: StartedAttempt): TrinityErr
   const isForeign =
     error instanceof ModelError || /^(?:WORKFLOW_THREW|SERVICE_FAILED)$/.test(error.code);
   if (!isForeign) return error;
+  const text = describeError(error);
   const lacksKey =
-    error.code === 'WORKFLOW_THREW' && /\bapi[ _-]?key\b/i.test(describeError(error));
+    error.code === 'WORKFLOW_THREW' && /\bapi[ _-]?key\b/i.test(text) && !namesExternalModel(text);
   if (!lacksKey && othersCalled(started).length === 0) return error;
   const cause = error instanceof ModelError ? error : (error.cause as Error);
   return bypassOf(started, 'threw', cause) ?? error;

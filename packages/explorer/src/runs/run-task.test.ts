@@ -411,6 +411,10 @@ describe('runTask', () => {
         }),
         { name: 'ModelError', status: 401 },
       ],
+      [
+        new Error('API Error: 401 {"message":"The external model \\"m\\" at host: Bad API key"}'),
+        { code: 'WORKFLOW_THREW' },
+      ],
     ])(
       'is told of its model when its key is missing, not when an external model refuses its own: %o',
       async (thrown, error) => {

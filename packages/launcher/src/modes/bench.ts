@@ -51,7 +51,7 @@ export async function runBench(context: StageContext): Promise<StageResult> {
       onEvaluated?.(evaluated);
       sets.push(evaluated);
       for (const run of evaluated.outcomes.flatMap(({ runs: ofTask }) => ofTask))
-        if (run.status === 'ok' || isOwnFailure(run)) hasScore = true;
+        if (run.status === 'ok' || run.kind === 'timed_out' || isOwnFailure(run)) hasScore = true;
         else firstError ??= run.error;
     },
     store,
@@ -75,7 +75,7 @@ export async function runBench(context: StageContext): Promise<StageResult> {
   // An evaluation states the number of failed runs beside each score.
   if (!context.evaluation && firstError && !hasScore)
     throw new WorkflowError(
-      'All runs of the benchmark failed, none of them by a fault of the agent. Start it again when the cause of the first failure is fixed.',
+      'All runs of the benchmark failed. Start it again when the cause of the first failure is fixed.',
       { code: 'ALL_RUNS_FAILED', cause: firstError },
     );
   return stageResult(targets.at(-1)?.step ?? 0);

@@ -222,7 +222,7 @@ function databasePath(
   else if (isPostgres(path) && context.mode === 'train') {
     context.report(
       at('path'),
-      'got the address of a database server, which mode train uses only together with explorers. Set buffer.explorer_input.taskset as they do; or use sqlite:///file.db.',
+      'got the address of a database server, which a trainer uses only if its file has no stages and the buffer.explorer_input.taskset of its explorers. Otherwise use sqlite:///file.db.',
       [['mode']],
     );
     return undefined;
