@@ -106,6 +106,52 @@ describe('a request', () => {
   });
 });
 
+describe('memory for one response of full length', () => {
+  // 512 bytes per position
+  const cacheBytes = 2048 * 512;
+
+  it('serves several requests at once that may become longer than they do', async () => {
+    let mostRows = 0;
+    const sampler = open({
+      maxModelLen: 2048,
+      cacheBytes,
+      wrap: (kernels) => ({
+        ...kernels,
+        decode: (...given) => {
+          mostRows = Math.max(mostRows, given[2]['ids']!.shape[0]!);
+          return kernels.decode(...given);
+        },
+      }),
+    });
+    const options = { maxTokens: 2000, stopTokenIds: [5, 6, 7] };
+    await Promise.all([1, 2, 3, 4].map((seed) => sampler.sample(prompt, { ...options, seed })));
+    expect(mostRows).toBe(4);
+  });
+
+  it('restarts the newest choices when all become long, and reports each token once', async () => {
+    const options = { maxTokens: 500, seed: 3, n: 5 };
+    const alone = await open({ maxModelLen: 2048 }).sample(prompt, options);
+    let read = 0;
+    const scarce = open({
+      maxModelLen: 2048,
+      cacheBytes,
+      wrap: (kernels) => ({
+        ...kernels,
+        prefill: (...given) => (read++, kernels.prefill(...given)),
+      }),
+    });
+    const reported = alone.map((): number[] => []);
+    const first = scarce.submit(prompt, options, (choice, token) => reported[choice]!.push(token));
+    const adopted = scarce.scheduler.adopt(() => otherWeights(scarce, 1));
+    const later = scarce.sample(prompt, options);
+    expect(await first.result).toEqual(alone);
+    expect(reported).toEqual(alone.map(({ tokens }) => [...tokens]));
+    await adopted;
+    expect(read).toBeGreaterThan(1);
+    expect((await later).map(({ policyVersion }) => policyVersion)).toEqual([1, 1, 1, 1, 1]);
+  });
+});
+
 describe('a run that fails', () => {
   it.for(['prefill', 'decode'] as const)(
     'in %s, answers what had begun with its error, and the sampler goes on',
