@@ -1,4 +1,6 @@
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { charOptions } from '../../test/helpers.js';
@@ -123,6 +125,13 @@ describe('a tokenizer', () => {
     expect(() =>
       createTokenizer({ tokenizer: { model: { type: 'Nonsense' } }, tokenizerConfig: {} }),
     ).toThrow(/files are not valid/);
+  });
+
+  it('says that a file is a pointer of git-lfs', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tokenizer-'));
+    await writeFile(join(folder, 'tokenizer.json'), 'version https://git-lfs.github.com/spec/v1\n');
+    await expect(loadTokenizer(folder)).rejects.toMatchObject({ code: 'LFS_POINTER' });
+    await rm(folder, { recursive: true });
   });
 
   it('rejects decoders whose tokens have no text of their own', async () => {

@@ -11,7 +11,7 @@ import { z } from 'zod';
 
 import { adapterFolder, readBaseRecord } from './base-record.js';
 import { isFile, readIfThere } from './files.js';
-import { openSafetensors, type SafetensorsFile } from './safetensors.js';
+import { assertFiniteTensor, openSafetensors, type SafetensorsFile } from './safetensors.js';
 
 interface TensorHead {
   readonly shape: readonly number[];
@@ -160,7 +160,10 @@ function openGgufWeights(path: string): WeightFiles {
   const file: WeightFile = {
     file: basename(path),
     tensors,
-    read: async (name, into, start) => tensors.get(name)?.read(into, start),
+    read: async (name, into, start) => {
+      tensors.get(name)?.read(into, start);
+      assertFiniteTensor(path, name, into);
+    },
     readLevels: (name) => tensors.get(name)?.readLevels(),
     stored: (name) => tensors.get(name)?.stored(),
   };

@@ -3,6 +3,8 @@
  * tensor.
  * @see https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
  */
+import { refuseLfsPointer } from '@trinity-rft/core/support';
+
 import type { Cursor } from './cursor.js';
 import { broken, unsupported } from './failure.js';
 
@@ -26,12 +28,13 @@ export interface Header {
   readonly dataStart: number;
 }
 
-const magic = 0x46_55_47_47; // "GGUF"
 const mostDimensions = 4;
 
 export function readHeader(cursor: Cursor): Header {
   const { path } = cursor;
-  if (cursor.u32() !== magic) throw broken(path, 'it does not begin with "GGUF"');
+  const start = String.fromCharCode(cursor.u8(), cursor.u8(), cursor.u8(), cursor.u8());
+  refuseLfsPointer(path, start);
+  if (start !== 'GGUF') throw broken(path, 'it does not begin with "GGUF"');
   const version = cursor.u32();
   if (version !== 2 && version !== 3)
     throw unsupported(
