@@ -169,4 +169,34 @@ describe('createConstraintFactory', () => {
       }),
     );
   });
+
+  it('remembers 64 MiB of masks, those that were used last', () => {
+    const large = createConstraintFactory(packTokenBytes([Buffer.from('x')]), 1 << 20);
+    const begin = (length: number) =>
+      large.begin({ rules: [[Array(length).fill(char('x'))]], controlTokenIds: [] });
+    const write = (length: number): void => {
+      const answer = begin(length);
+      for (let i = 0; i < length; i++) {
+        answer.allowed();
+        answer.push(0);
+      }
+    };
+    const [first, second] = [begin(30).allowed().mask, begin(31).allowed().mask];
+    write(40);
+    expect(begin(30).allowed().mask).toBe(first);
+    write(41);
+    expect(begin(30).allowed().mask).toBe(first);
+    expect(begin(31).allowed().mask).not.toBe(second);
+  });
+
+  it('starts another automaton once one has grown large', () => {
+    const first = factory.begin(grammar);
+    const { mask } = first.allowed();
+    for (let i = 0; i < 100; i++) first.push(vocabulary.indexOf('('));
+    expect(factory.begin(grammar).allowed().mask).toBe(mask);
+    for (let i = 0; i < 20_000; i++) first.push(vocabulary.indexOf('('));
+    expect(factory.begin(grammar).allowed().mask).not.toBe(mask);
+    expect(factory.begin({ ...grammar }).allowed()).toBe(factory.begin(grammar).allowed());
+    expect(names(first.allowed().mask)).toEqual(names(mask));
+  });
 });
