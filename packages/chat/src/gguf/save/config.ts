@@ -215,7 +215,8 @@ export function hasWindow({ json }: SavedConfig, layer: number): boolean {
  * Checks that a Gemma 4 model has no feature that only its larger models have, because these are
  * not supported.
  */
-function gemma4({ family, json, kvHeads, headDim, vocabularySize }: SavedConfig): void {
+function gemma4(config: SavedConfig): void {
+  const { family, json, kvHeads, headDim, vocabularySize, layers: count, ownKeyLayers } = config;
   if (family.architecture !== 'gemma4') return;
   const layers = Object.values((json['per_layer_config'] ?? {}) as Record<string, Json>);
   const isUniform = layers.every(
@@ -234,6 +235,17 @@ function gemma4({ family, json, kvHeads, headDim, vocabularySize }: SavedConfig)
   const rows = json['vocab_size_per_layer_input'];
   if (json['hidden_size_per_layer_input'] && rows !== vocabularySize)
     throw notFollowed('vocab_size_per_layer_input', rows, `vocab_size (${vocabularySize})`);
+  // llama.cpp takes the keys of a layer without own ones from the last or last but one that has.
+  for (let layer = ownKeyLayers; layer < count; layer++)
+    if (
+      hasWindow(config, layer) !==
+      hasWindow(config, ownKeyLayers - (hasWindow(config, layer) ? 2 : 1))
+    )
+      throw notFollowed(
+        'layer_types',
+        json['layer_types'],
+        `sliding_attention in layer ${ownKeyLayers - 2} and full_attention in layer ${ownKeyLayers - 1}, the last with their own keys (num_kv_shared_layers)`,
+      );
 }
 
 function attention({ family, json, headDim, heads, hiddenSize, layers }: SavedConfig): void {
