@@ -48,7 +48,11 @@ async function readAll(file: string, name: string): Promise<Float32Array> {
   const opened = await openSafetensors(file);
   const size = opened.tensors.get(name)!.shape.reduce((a, b) => a * b, 1);
   const into = new Float32Array(size);
-  await opened.read(name, into).finally(() => opened.close());
+  try {
+    await opened.read(name, into);
+  } finally {
+    await opened.close();
+  }
   return into;
 }
 
