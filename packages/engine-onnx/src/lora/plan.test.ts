@@ -17,13 +17,14 @@ describe('a plan', () => {
     });
   });
 
-  test('leaves out feed-forward blocks beside experts, dense ones too, as PEFT does', () => {
+  test('leaves out experts, which PEFT does not adapt either', () => {
     const moe = architectureConfig('qwen3_moe');
     const names = adapterTargets(moe, planAdapters(moe, { rank: 1, alpha: 1 })).map(
       ({ weight }) => weight.name,
     );
+    expect(names).toContain('model.layers.0.mlp.up_proj.weight');
     expect(names).toContain('model.layers.1.self_attn.q_proj.weight');
-    expect(names.filter((name) => name.includes('mlp'))).toEqual([]);
+    expect(names.filter((name) => name.includes('experts'))).toEqual([]);
   });
 
   test('takes the projections of convolutions, but not their taps', () => {

@@ -15,7 +15,7 @@ export interface NewAdapters {
   readonly alpha: number;
   /**
    * Modules that get an adapter, by their names in PEFT, such as `q_proj`. `all-linear` selects
-   * every linear layer except the head and, in models with experts, the feed-forward blocks.
+   * every linear layer except the head, routers and experts.
    * @default "all-linear"
    */
   readonly targetModules?: 'all-linear' | readonly string[];
@@ -48,19 +48,18 @@ export interface AdapterTarget {
   readonly b: ParameterSpec;
 }
 
-/** Matches weights of linear layers. */
-const linearName = /\.(?<module>\w+_(?:proj|linear)|in_proj_\w+|w[123])\.weight$/;
-
 /**
- * Returns the name of the module that can get an adapter. In models with experts, feed-forward
- * blocks cannot: PEFT takes the names of their layers, in dense blocks too, for fused experts.
+ * Matches weights of linear layers. Experts have no adapters: PEFT does not treat them as layers.
  */
-const moduleOf = ({ experts }: ModelConfig, { name }: ParameterSpec): string | undefined =>
-  experts && name.includes('.mlp.') ? undefined : linearName.exec(name)?.groups?.['module'];
+const linearName =
+  /(?<!\.experts\.\d+)\.(?<module>\w+_(?:proj|linear)|in_proj_\w+|w[123])\.weight$/;
+
+const moduleOf = ({ name }: ParameterSpec): string | undefined =>
+  linearName.exec(name)?.groups?.['module'];
 
 /** Returns the names of a model's linear layers, in the order of the model. */
 function linearModules(config: ModelConfig): readonly string[] {
-  return [...new Set(parameterSpecs(config).flatMap((spec) => moduleOf(config, spec) ?? []))];
+  return [...new Set(parameterSpecs(config).flatMap((spec) => moduleOf(spec) ?? []))];
 }
 
 /**
@@ -114,7 +113,7 @@ export function adapterTargets(
     return { name, shape, offset, size };
   };
   return parameterSpecs(config)
-    .filter((spec) => modules.includes(moduleOf(config, spec) ?? ''))
+    .filter((spec) => modules.includes(moduleOf(spec) ?? ''))
     .map((weight) => {
       const layer = weight.name.slice(0, -'.weight'.length);
       const [out, input] = weight.shape as [number, number];
