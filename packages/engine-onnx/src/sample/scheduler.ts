@@ -1,8 +1,9 @@
 /**
  * Continuous batching. Requests wait in order of arrival, and their choices get rows as rows become
  * free. In each iteration of the loop, every row reads one token. If rows outgrow the memory, the
- * newest rows are taken back, and their choices restart later. The result of a request depends only
- * on its prompt, options, seed and weights, never on other requests.
+ * newest rows are taken back, and their choices restart later. While these wait for an older row to
+ * end, later requests use the remaining memory. The result of a request depends only on its prompt,
+ * options, seed and weights, never on other requests.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
@@ -90,7 +91,9 @@ export class SampleScheduler {
   readonly #texts: TokenTexts | undefined;
   #queue: (Request | Switch)[] = [];
   readonly #cache: KvCache;
+  /** Running choices in order of arrival of their requests. */
   #choices: Choice[] = [];
+  #submitted = 0;
   #weights: SamplingWeights;
   #loop: Promise<void> | undefined;
   #closed: TrinityError | undefined;
@@ -124,6 +127,7 @@ export class SampleScheduler {
     const results = Array.from({ length: plan.choices }, () => undefined);
     const request: Request = {
       plan,
+      order: this.#submitted++,
       waiting: results.map((_, index) => index),
       drawn: results.map(() => 0),
       policyVersion: NaN,
@@ -258,6 +262,7 @@ export class SampleScheduler {
       pool.reserve(group.reduce((sum, { count }) => sum + count, 0));
       for (const { request, count } of group) this.#start(request, count, pool);
     }
+    this.#choices.sort((a, b) => a.request.order - b.request.order);
     this.#queue = this.#queue.filter((entry) => isSwitch(entry) || entry.waiting.length > 0);
     this.#regroupNeeded = true;
   }
@@ -275,13 +280,16 @@ export class SampleScheduler {
     for (const request of this.#queue) {
       if (isSwitch(request)) break;
       const { plan, drawn, waiting } = request;
-      const longest = drawn.reduce((most, tokens) => Math.max(most, tokens));
+      const longest = waiting.reduce((most, index) => Math.max(most, drawn[index]!), 0);
       const rowBytes = this.#cache.neededBytes(plan, longest);
       const room = Math.min(maxBatchSize - rows, Math.floor((cacheBytes - bytes) / rowBytes));
       // One sequence is always admitted, however large it is.
       const count = Math.min(waiting.length, rows === 0 ? Math.max(1, room) : room);
       const exceedsPrefill =
         promptTokens > 0 && promptTokens + plan.prompt.length > prefillTokensPerTurn;
+      // A choice that was taken back is not overtaken once all running rows are of later requests.
+      const oldest = this.#choices[0]?.request.order ?? Infinity;
+      if (count <= 0 && longest > 0 && oldest <= request.order) continue;
       if (count <= 0 || exceedsPrefill) break;
       admissions.push({ request, count });
       rows += count;
@@ -312,7 +320,12 @@ export class SampleScheduler {
       choice.pool.remove(choice);
       request.drawn[index] = Math.max(request.drawn[index]!, tokens.length);
       request.waiting.unshift(index);
-      if (!this.#queue.includes(request)) this.#queue.unshift(request);
+      if (!this.#queue.includes(request)) {
+        const later = this.#queue.findIndex(
+          (entry) => isSwitch(entry) || entry.order > request.order,
+        );
+        this.#queue.splice(later < 0 ? this.#queue.length : later, 0, request);
+      }
       this.#regroupNeeded = true;
     }
   }
