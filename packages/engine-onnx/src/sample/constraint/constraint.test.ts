@@ -189,14 +189,27 @@ describe('createConstraintFactory', () => {
     expect(begin(31).allowed().mask).not.toBe(second);
   });
 
-  it('starts another automaton once one has grown large', () => {
-    const first = factory.begin(grammar);
-    const { mask } = first.allowed();
-    for (let i = 0; i < 100; i++) first.push(vocabulary.indexOf('('));
-    expect(factory.begin(grammar).allowed().mask).toBe(mask);
-    for (let i = 0; i < 20_000; i++) first.push(vocabulary.indexOf('('));
-    expect(factory.begin(grammar).allowed().mask).not.toBe(mask);
-    expect(factory.begin({ ...grammar }).allowed()).toBe(factory.begin(grammar).allowed());
-    expect(names(first.allowed().mask)).toEqual(names(mask));
+  it('drops the automata that were used least recently once all together are large', () => {
+    const shared = createConstraintFactory(
+      packTokenBytes(['(', ')'].map((x) => Buffer.from(x))),
+      2,
+    );
+    const [a, b] = ['a', 'b'].map((letter): TextGrammar => {
+      const brackets = [char('('), 0, char(')')];
+      return { rules: [[brackets, [char('x')], [char(letter)]]], controlTokenIds: [] };
+    }) as [TextGrammar, TextGrammar];
+    const grown = (of: TextGrammar, depth: number) => {
+      const answer = shared.begin(of);
+      const { mask } = answer.allowed();
+      for (let i = 0; i < depth; i++) answer.push(0);
+      return { answer, mask };
+    };
+    const [ofA, ofB] = [grown(a, 20_000), grown(b, 20_000)];
+    expect(shared.begin(b).allowed().mask).toBe(ofB.mask);
+    expect(shared.begin(a).allowed().mask).not.toBe(ofA.mask);
+    expect(shared.begin({ ...a }).allowed()).toBe(shared.begin(a).allowed());
+    expect(ofA.answer.allowed().mask).toEqual(Uint8Array.of(1, 0));
+    grown(b, 40_000);
+    expect(shared.begin(b).allowed().mask).not.toBe(ofB.mask);
   });
 });

@@ -31,10 +31,10 @@ const rememberedGrammars = 16;
 /** Maximum size in bytes of the masks that are remembered for all grammars together. */
 const rememberedBytes = 64 << 20;
 /**
- * Maximum number of states, of at least 1 KiB, of an automaton that further responses use. A
- * response to a larger one starts a new automaton.
+ * Maximum number of states, of some 2.3 KB each, of all automata that further responses use. If
+ * there are more, the least recently used automata are dropped.
  */
-const maxStates = 16_384;
+const rememberedStates = 32_768;
 
 export function createConstraintFactory(
   tokenBytes: TokenBytes,
@@ -42,25 +42,30 @@ export function createConstraintFactory(
 ): ConstraintFactory {
   let trie: TokenTrie | undefined;
   const masks = new Map<string, AllowedTokens>();
-  let machines = 0;
-  const byContent = new Map<string, Machine>();
-  /** Machines keyed by grammar object, which the choices of a request share. */
-  const byObject = new WeakMap<TextGrammar, Machine>();
+  let created = 0;
+  const machines = new Map<string, Machine>();
+  /** Grammars as JSON, keyed by grammar object, which the choices of a request share. */
+  const contents = new WeakMap<TextGrammar, string>();
+  const dropOldest = (): void => {
+    let states = machines.values().reduce((sum, { automaton }) => sum + automaton.size, 0);
+    for (const [content, { automaton }] of machines) {
+      if (states <= rememberedStates) return;
+      machines.delete(content);
+      states -= automaton.size;
+    }
+  };
   const machineOf = (grammar: TextGrammar): Machine => {
-    const known = byObject.get(grammar);
-    if (known && known.automaton.size <= maxStates) return known;
-    const content = JSON.stringify(grammar);
-    if ((byContent.get(content)?.automaton.size ?? 0) > maxStates) byContent.delete(content);
-    const machine = remembered(byContent, content, rememberedGrammars, () => {
+    const content = contents.get(grammar) ?? JSON.stringify(grammar);
+    contents.set(grammar, content);
+    dropOldest();
+    return remembered(machines, content, rememberedGrammars, () => {
       trie ??= createTokenTrie(tokenBytes);
-      const number = machines++;
+      const number = created++;
       const most = Math.ceil(rememberedBytes / vocabSize);
       return createMachine(grammar, trie, vocabSize, (state, make) =>
         remembered(masks, `${number} ${state}`, most, make),
       );
     });
-    byObject.set(grammar, machine);
-    return machine;
   };
   return { begin: (grammar) => createConstraint(machineOf(grammar), tokenBytes) };
 }
