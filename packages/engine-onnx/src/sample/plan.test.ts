@@ -72,6 +72,12 @@ describe('planSample', () => {
     expect(plan).toThrow(`expected ${message as string}`);
   });
 
+  it('accepts a grammar without a known stop token if a stop string may end the response', () => {
+    const grammar = { rules: [[[]]], controlTokenIds: [] };
+    const given = { ...options, grammar, stop: ['.'], stopTokenIds: [10] };
+    expect(planSample(prompt, given, { ...limits, hasTokenBytes: true }).stops).toHaveLength(1);
+  });
+
   it.for([
     [Int32Array.of(), 'prompt is "[]"; expected at least one token'],
     [Int32Array.of(1, 10), 'prompt[1] is 10; expected a token id from 0 to 9'],

@@ -158,7 +158,7 @@ function checkTexts({ stop, grammar }: CompleteOptions, { hasTokenBytes }: Sampl
 
 /** Checks that a response can reach its minimum length, and can end once its grammar is complete. */
 function checkStopTokens(
-  { stopTokenIds = [], minTokens, grammar }: CompleteOptions,
+  { stop, stopTokenIds = [], minTokens, grammar }: CompleteOptions,
   { vocabSize }: SampleLimits,
 ): void {
   const known = new Set(stopTokenIds.filter((id) => id >= 0 && id < vocabSize));
@@ -169,7 +169,7 @@ function checkStopTokens(
     'not all tokens of the vocabulary, because they are not sampled before minTokens',
   );
   demand(
-    !grammar || known.size > 0 || stopTokenIds.length === 0,
+    !grammar || stop.length > 0 || known.size > 0 || stopTokenIds.length === 0,
     'stopTokenIds',
     stopTokenIds,
     `an id from 0 to ${vocabSize - 1}, with which a response ends once its grammar is complete`,

@@ -99,7 +99,7 @@ describe('a request', () => {
     const poisoned = sampler.sample([7, 7, 7, 7], options);
     await expect(poisoned).rejects.toBeInstanceOf(EngineError);
     await expect(poisoned).rejects.toThrow(
-      'Sampling from policy version 0 gave a log-probability that is not finite',
+      'Sampling from policy version 0 gave a log-probability that is not finite: the model computes',
     );
     embedding.set(kept);
     expect((await sampler.sample(prompt, options)).map(textOf)).toEqual(healthy.map(textOf));
