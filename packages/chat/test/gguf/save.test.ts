@@ -363,7 +363,7 @@ describe('a model is refused by name when llama.cpp would compute something else
         layer_types: ['sliding_attention', 'full_attention'],
         num_kv_shared_layers: 1,
       },
-      'expected sliding_attention in layer -1 and full_attention in layer 0',
+      'expected full_attention in the last layer with its own keys, as in layer 1, which uses them',
     ],
     [inputs, 'vocab_size_per_layer_input is 99; expected vocab_size (98)'],
     [{ ...gemma4, rope_parameters: { full_attention: {} } }, 'expected proportional'],

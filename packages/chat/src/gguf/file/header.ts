@@ -28,13 +28,14 @@ export interface Header {
   readonly dataStart: number;
 }
 
+/** "GGUF" as a number. */
+const magic = 0x46554747;
 const mostDimensions = 4;
 
 export function readHeader(cursor: Cursor): Header {
   const { path } = cursor;
-  const start = String.fromCharCode(cursor.u8(), cursor.u8(), cursor.u8(), cursor.u8());
-  refuseLfsPointer(path, start);
-  if (start !== 'GGUF') throw broken(path, 'it does not begin with "GGUF"');
+  refuseLfsPointer(path, cursor.start.toString('latin1'));
+  if (cursor.u32() !== magic) throw broken(path, 'it does not begin with "GGUF"');
   const version = cursor.u32();
   if (version !== 2 && version !== 3)
     throw unsupported(

@@ -235,17 +235,18 @@ function gemma4(config: SavedConfig): void {
   const rows = json['vocab_size_per_layer_input'];
   if (json['hidden_size_per_layer_input'] && rows !== vocabularySize)
     throw notFollowed('vocab_size_per_layer_input', rows, `vocab_size (${vocabularySize})`);
-  // llama.cpp takes the keys of a layer without own ones from the last or last but one that has.
-  for (let layer = ownKeyLayers; layer < count; layer++)
-    if (
-      hasWindow(config, layer) !==
-      hasWindow(config, ownKeyLayers - (hasWindow(config, layer) ? 2 : 1))
-    )
+  for (let layer = ownKeyLayers; layer < count; layer++) {
+    // llama.cpp takes the keys of this layer from another one, whatever the kind of that one.
+    const [type, place, back] = hasWindow(config, layer)
+      ? (['sliding_attention', 'last but one', 2] as const)
+      : (['full_attention', 'last', 1] as const);
+    if (hasWindow(config, ownKeyLayers - back) !== hasWindow(config, layer))
       throw notFollowed(
         'layer_types',
         json['layer_types'],
-        `sliding_attention in layer ${ownKeyLayers - 2} and full_attention in layer ${ownKeyLayers - 1}, the last with their own keys (num_kv_shared_layers)`,
+        `${type} in the ${place} layer with its own keys, as in layer ${layer}, which uses them`,
       );
+  }
 }
 
 function attention({ family, json, headDim, heads, hiddenSize, layers }: SavedConfig): void {
