@@ -193,11 +193,11 @@ function openGgufWeights(path: string): WeightFiles {
 }
 
 function checkedTensor(path: string, name: string, stored: StoredTensor): StoredTensor {
-  const { byteLength, read, levels } = stored;
+  const { byteLength, levels } = stored;
   return {
     byteLength,
     read: (into, start) => {
-      read(into, start);
+      stored.read(into, start);
       assertFiniteTensor(path, name, into);
     },
     ...(levels && {
