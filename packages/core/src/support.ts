@@ -13,6 +13,7 @@ export { fillTemplate, type TemplatePlace } from './fill-template.js';
 export { hubTokenOf, hubUrlOf, parseModelId, type ModelId } from './hub.js';
 export { inheritedFlags } from './inherited-flags.js';
 export { lazily, type Lazy } from './lazily.js';
+export { refuseLfsPointer } from './lfs-pointer.js';
 export { loadPeer, peerInstall } from './load-peer.js';
 export { machineMemory } from './machine-memory.js';
 export { isTree, mergeTrees, type Tree } from './merge-trees.js';

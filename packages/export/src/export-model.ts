@@ -208,7 +208,8 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
     const policy = { checkpoint: from, format: input.format, recorded: options.recorded, signal };
     if (isRounded) onProgress('Measures what is lost by rounding again.');
     const mergeLoss = isRounded ? await mergeLossOf(path.join(folder, file), policy) : undefined;
-    const check = options.check && (await checked({ ...input, folder, file }, options, onProgress));
+    const check =
+      options.check && (await checked({ ...input, folder, file, isRounded }, options, onProgress));
     signal?.throwIfAborted();
     const rewards = await rewardsOf({ ...input, folder, file }, options, onProgress);
     const complete = {
@@ -239,7 +240,7 @@ const unmeasured =
   'What is lost by rounding again was not measured, because the embedded engine reads no GGUF files of this architecture: --check plays the file in llama.cpp.';
 
 function checked(
-  input: TargetInput & { readonly file: string },
+  input: TargetInput & { readonly file: string; readonly isRounded: boolean },
   { format: target, check = {}, signal }: ExportOptions,
   onProgress: (line: string) => void,
 ): Promise<CheckResult> {

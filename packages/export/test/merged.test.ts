@@ -68,6 +68,7 @@ describe('an adapter beside quantised weights is merged, with a measured loss', 
     expect(meanDifference).toBeGreaterThan(0);
     expect(largestDifference).toBeGreaterThan(meanDifference);
     expect(report.check?.meanDifference).toBeLessThan(limit);
+    expect(report.check?.faults).toEqual([]);
     expect(report.notes.join()).toContain('--adapter-only');
     expect(renderExport(report, 'out')).toContain('nats per token on average');
     const stored = await readFile(path.join(folder(name), 'export.json'), 'utf8');

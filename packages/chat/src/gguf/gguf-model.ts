@@ -5,6 +5,8 @@
  */
 import { openSync, readSync, closeSync, statSync } from 'node:fs';
 
+import { refuseLfsPointer } from '@trinity-rft/core/support';
+
 import { unsupported } from './file/failure.js';
 import { openGguf, type GgufFile } from './file/gguf-file.js';
 import { hfConfig } from './model/config.js';
@@ -108,13 +110,18 @@ export function readGgufConfig(path: string): string {
   }
 }
 
-/** Returns true if the file at `path` begins with the GGUF magic number, whatever its name. */
+/**
+ * Returns true if the file at `path` begins with the GGUF magic number, whatever its name.
+ * @throws CheckpointError when it is a git-lfs pointer
+ */
 export function isGguf(path: string): boolean {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
   const file = openSync(path, 'r');
   try {
-    const start = Buffer.alloc(4);
-    return readSync(file, start, 0, 4, 0) === 4 && start.toString('latin1') === 'GGUF';
+    const bytes = Buffer.alloc(32);
+    const start = bytes.toString('latin1', 0, readSync(file, bytes));
+    refuseLfsPointer(path, start);
+    return start.startsWith('GGUF');
   } finally {
     closeSync(file);
   }

@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { readStored } from '@trinity-rft/core/engine';
+import { refuseLfsPointer } from '@trinity-rft/core/support';
 import { isGguf, openGgufModel } from '../gguf/index.js';
 import { isObject, type JsonObject } from '../json/object.js';
 
@@ -112,6 +113,7 @@ function parseJson(path: string, text: string | undefined): JsonObject | undefin
   try {
     value = JSON.parse(text);
   } catch (cause) {
+    refuseLfsPointer(path, text);
     throw new CheckpointError(`${path} is not JSON. Copy the file again from the original model.`, {
       code: 'TOKENIZER_DAMAGED',
       cause,

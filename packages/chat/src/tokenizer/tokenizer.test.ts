@@ -141,6 +141,16 @@ describe('a tokenizer', () => {
     ).toThrow(/tokenizer\.json is damaged or has .*: Unknown TokenizerModel type: Nonsense\. /);
   });
 
+  it('says that a file is a pointer of git-lfs', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'tokenizer-'));
+    await writeFile(
+      path.join(folder, 'tokenizer.json'),
+      'version https://git-lfs.github.com/spec/v1\n',
+    );
+    await expect(loadTokenizer(folder)).rejects.toMatchObject({ code: 'LFS_POINTER' });
+    await rm(folder, { recursive: true });
+  });
+
   it('rejects decoders whose tokens have no text of their own', async () => {
     const { files } = await loadTokenizer(fixture('byte-level'));
     const odd = createTokenizer({

@@ -426,6 +426,11 @@ describe('a GGUF file that cannot be used is refused by name:', () => {
     bytes.writeBigUInt64LE(2n ** 60n, 8);
     writeFileSync(file, bytes);
     expect(() => openGguf(file)).toThrow(/is not a complete GGUF file/);
+    writeFileSync(file, 'version https://git-lfs.github.com/spec/v1\n');
+    for (const read of [openGguf, isGguf])
+      expect(() => read(file)).toThrow(`${file} is a git-lfs pointer, not the file itself`);
+    writeFileSync(file, 'versions: 1');
+    expect(isGguf(file)).toBe(false);
     writeFileSync(file, 'PK');
     expect(isGguf(file)).toBe(false);
     for (const each of [path.join(folder, 'none.gguf'), folder])

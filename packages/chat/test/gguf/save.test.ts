@@ -357,6 +357,14 @@ describe('a model is refused by name when llama.cpp would compute something else
     [{ ...gemma4, enable_moe_block: true }, 'enable_moe_block is true; expected false'],
     [{ ...gemma4, num_global_key_value_heads: 1 }, 'num_global_key_value_heads is 1; expected 2'],
     [{ ...gemma4, per_layer_config: { 1: { num_key_value_heads: 1 } } }, 'expected one head_dim'],
+    [
+      {
+        ...gemma4,
+        layer_types: ['sliding_attention', 'full_attention'],
+        num_kv_shared_layers: 1,
+      },
+      'expected full_attention in the last layer with its own keys, as in layer 1, which uses them',
+    ],
     [inputs, 'vocab_size_per_layer_input is 99; expected vocab_size (98)'],
     [{ ...gemma4, rope_parameters: { full_attention: {} } }, 'expected proportional'],
     [{ ...gemma4, rope_parameters: { full_attention: scaled } }, 'factor is 2; expected 1'],

@@ -144,7 +144,7 @@ export const model = section(
     ),
     max_response_tokens: maybe(
       int({ min: 1 }),
-      'Longest response. Default: what max_model_len leaves.',
+      'Longest response. Default: what max_model_len leaves. Where many responses become long, the embedded engine samples as many at once as memory_budget_mb holds.',
       derived,
     ),
     min_response_tokens: field(int({ min: 0 }), 0, 'Shortest response.'),

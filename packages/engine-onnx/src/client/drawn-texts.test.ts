@@ -41,6 +41,16 @@ it.each<Partial<SamplingOptions>>([
   expect(drawn.has(text, 5)).toBe(false);
 });
 
+it('knows a limited number of texts of the same weights', () => {
+  const answers = Array.from({ length: 2 ** 16 + 1 }, (_, i) => ({
+    ...sequence(5),
+    tokens: Int32Array.of(i),
+  }));
+  drawn.sampled(prompt, { maxTokens: 1, seed: 1 }, answers);
+  expect(drawn.has(Int32Array.of(1, 2, 2 ** 16 - 1), 5)).toBe(true);
+  expect(drawn.has(Int32Array.of(1, 2, 2 ** 16), 5)).toBe(false);
+});
+
 it.each<[string, () => void]>([
   ['the weights changed', () => drawn.trained()],
   ['other weights got the same version', () => drawn.adopted(5, false)],

@@ -3,6 +3,12 @@ import { hash } from 'node:crypto';
 import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/engine';
 
 /**
+ * Maximum number of sequences that are tracked, each of which takes 250 bytes. Engines that are
+ * never trained would otherwise track every sequence.
+ */
+const maxTexts = 2 ** 16;
+
+/**
  * Tracks the sequences that were sampled from the current training weights. The caller must report
  * every sample and every change of weights, in order.
  */
@@ -45,11 +51,14 @@ export class DrawnTexts {
     for (const { tokens, policyVersion } of drawn) {
       if (policyVersion !== this.#version) continue;
       const text = digest([...prompt, ...tokens]);
+      if (this.#digests.size === maxTexts && !this.#digests.has(text)) continue;
       this.#digests.set(text, isWhole && this.#digests.get(text) !== false);
     }
   }
 
-  /** Implements `TrainEngine.hasExactLogprobs`. */
+  /**
+   * Implements `TrainEngine.hasExactLogprobs`; false for sequences after the first {@link maxTexts}.
+   */
   has(tokens: Int32Array, version: number): boolean {
     return version === this.#version && this.#digests.get(digest(tokens)) === true;
   }

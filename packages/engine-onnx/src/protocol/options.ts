@@ -50,7 +50,7 @@ export interface OnnxEngineOptions {
   readonly tokenBytes?: readonly Uint8Array[];
   /**
    * Memory for the activations of one training micro-batch in bytes. The sampler's cache may take
-   * the same amount again.
+   * the same amount again, and the automata and masks of grammars some 150 MB per sampler.
    * @default 384 MiB; unless `interactive`, a micro-batch may use up to an eighth of the machine's
    * memory, for activations and gradients, where this makes training faster
    */

@@ -1,9 +1,15 @@
 /** Gradients of adapters on quantised weights, and the values of these weights. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { openGgufModel, tensorTypes, type StoredTensor } from '@trinity-rft/chat/gguf';
+import {
+  openGguf,
+  openGgufModel,
+  tensorTypes,
+  type GgufTensor,
+  type StoredTensor,
+} from '@trinity-rft/chat/gguf';
 import { createRandom } from '@trinity-rft/core';
 import { numberOfHalf } from '@trinity-rft/core/support';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -94,6 +100,24 @@ describe('the weights of a GGUF file', () => {
       [...ids].flatMap((id) => [...found.subarray(id * width, (id + 1) * width)]),
     );
   });
+});
+
+test.each([
+  ['blk.1.ffn_up.weight', 'Q8_0', 'model.layers.1.mlp.up_proj.weight'],
+  ['token_embd.weight', 'Q8_0', embeddingName],
+  ['token_embd.weight', 'F16', embeddingName],
+] as const)('NaN in %s of %s is refused with file and tensor', async (name, type, hfName) => {
+  const path = gguf(`NaN in ${name} ${type}`);
+  writeRandomGguf(path, (each) => (each === name ? type : 'Q8_0'), true);
+  const tensor = openGguf(path).tensors.get(name) as GgufTensor & { readonly begin: number };
+  const file = openSync(path, 'r+');
+  // Both types begin with a 16-bit float: the scale of a block, or an element.
+  writeSync(file, Uint8Array.of(0x00, 0x7e), 0, 2, tensor.begin);
+  closeSync(file);
+  const { config } = await readModelFiles(path);
+  const read = async (): Promise<unknown> =>
+    (await loadQuantizedBase(path, config, 'file')).embed(Int32Array.of(0), embeddingName);
+  await expect(read()).rejects.toThrow(`${path}: tensor ${hfName} contains NaN`);
 });
 
 describe('an embedding table of which only rows are read', () => {

@@ -25,15 +25,20 @@ describe('capacityFor', () => {
 });
 
 describe('planCapacities', () => {
-  it('gives every sequence enough', () => {
+  it('gives every sequence enough, and no more padding than there is memory to spare', () => {
     fc.assert(
       fc.property(
         fc.array(positions, { minLength: 1, maxLength: 40 }),
         fc.nat(10_000_000),
-        (needs, runBytes) => {
-          planCapacities(needs, { runBytes, positionBytes: 512 }).forEach((capacity, i) =>
-            expect(capacity).toBeGreaterThanOrEqual(needs[i]!),
-          );
+        fc.nat(10_000_000),
+        (needs, runBytes, spareBytes) => {
+          const positionBytes = 512;
+          const costs = { runBytes, positionBytes, spareBytes };
+          const padding = planCapacities(needs, costs).map((capacity, i) => {
+            expect(capacity).toBeGreaterThanOrEqual(needs[i]!);
+            return (capacity - capacityFor(needs[i]!)) * positionBytes;
+          });
+          expect(padding.reduce((sum, bytes) => sum + bytes)).toBeLessThanOrEqual(spareBytes);
         },
       ),
     );
@@ -41,14 +46,13 @@ describe('planCapacities', () => {
 
   it('runs everything together when a run is dear, and every class apart when it costs nothing', () => {
     const needs = [10, 20, 60, 500];
-    expect(planCapacities(needs, { runBytes: 1e12, positionBytes: 512 })).toEqual([
-      512, 512, 512, 512,
-    ]);
-    expect(planCapacities(needs, { runBytes: 0, positionBytes: 512 })).toEqual([16, 32, 64, 512]);
+    const costs = { positionBytes: 512, spareBytes: Infinity };
+    expect(planCapacities(needs, { runBytes: 1e12, ...costs })).toEqual([512, 512, 512, 512]);
+    expect(planCapacities(needs, { runBytes: 0, ...costs })).toEqual([16, 32, 64, 512]);
   });
 
   it('lets a few short sequences join the long ones, but not many', () => {
-    const costs = { runBytes: 100_000, positionBytes: 1000 };
+    const costs = { runBytes: 100_000, positionBytes: 1000, spareBytes: Infinity };
     expect(planCapacities([60, 128], costs)).toEqual([128, 128]);
     expect(planCapacities([60, 60, 128], costs)).toEqual([64, 64, 128]);
   });

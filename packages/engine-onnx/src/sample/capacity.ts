@@ -9,6 +9,8 @@ export interface CapacityCosts {
   readonly runBytes: number;
   /** Cache bytes per row and position. */
   readonly positionBytes: number;
+  /** Maximum number of bytes for padding. */
+  readonly spareBytes: number;
 }
 
 /**
@@ -35,12 +37,16 @@ export function planCapacities(positions: readonly number[], costs: CapacityCost
   /** Classes that will get the capacity of the next larger class with a separate execution. */
   let waiting: number[] = [];
   let rows = 0;
+  let spareBytes = costs.spareBytes;
   for (const [i, capacity] of classes.entries()) {
     waiting.push(capacity);
     rows += own.filter((other) => other === capacity).length;
     const next = classes[i + 1];
-    if (next !== undefined && rows * (next - capacity) * costs.positionBytes < costs.runBytes)
+    const padding = next === undefined ? Infinity : rows * (next - capacity) * costs.positionBytes;
+    if (padding < Math.min(costs.runBytes, spareBytes)) {
+      spareBytes -= padding;
       continue;
+    }
     for (const smaller of waiting) joined.set(smaller, capacity);
     waiting = [];
     rows = 0;

@@ -11,8 +11,12 @@ import { createStopMatcher, type StopMatcher } from './stop-matcher.js';
 
 export interface Request {
   readonly plan: SamplePlan;
-  /** Number of choices that have been given a row so far. */
-  admitted: number;
+  /** Number of requests that arrived before. */
+  readonly order: number;
+  /** Indices of the choices that have no row and no result yet. */
+  readonly waiting: number[];
+  /** Maximum number of tokens that each choice had when its row was taken back, or 0. */
+  readonly drawn: number[];
   /**
    * Version of the weights for all choices of the request; set when the first choice gets a row.
    */
@@ -22,7 +26,7 @@ export interface Request {
   readonly results: (SampledSequence | undefined)[];
   /** True once the request has completed, failed or been cancelled. Later results are discarded. */
   settled: boolean;
-  /** Called for every token that is sampled. */
+  /** Called once for every token of the result. */
   readonly onToken?: TokenReport;
   readonly resolve: (sequences: readonly SampledSequence[]) => void;
   readonly reject: (error: TrinityError) => void;
@@ -99,7 +103,9 @@ export function acceptToken(
   top: readonly TokenLogprob[] | undefined,
 ): void {
   const { plan, onToken } = choice.request;
-  onToken?.(plan.firstChoice + choice.index, token);
+  // A choice that restarts draws the same tokens again; those were already reported.
+  if (choice.tokens.length >= choice.request.drawn[choice.index]!)
+    onToken?.(plan.firstChoice + choice.index, token);
   choice.newest = token;
   choice.tokens.push(token);
   choice.logprobs.push(logprob);

@@ -145,14 +145,20 @@ function accept(
   if (Number.isFinite(logprob)) acceptToken(choice, token, logprob, top);
   else {
     choice.pool.clear(choice);
-    failRequest(choice.request, notFinite(choice.request.policyVersion));
+    failRequest(choice.request, notFinite('Sampling from', choice.request.policyVersion));
   }
 }
 
-function notFinite(policyVersion: number): EngineError {
+/** @param doing start of the message, such as "Sampling from" */
+export function notFinite(doing: string, policyVersion: number): EngineError {
+  // Weights that are read from files are finite, so that only results can be too large.
+  const cause =
+    policyVersion === 0
+      ? 'the model computes numbers that float32 cannot hold. Use another model or checkpoint.'
+      : 'the weights contain NaN or infinity, or numbers so large that results become infinite. ' +
+        'Load an earlier checkpoint and lower the learning rate.';
   return new EngineError(
-    `Sampling from policy version ${policyVersion} gave a log-probability that is not finite: ` +
-      'the weights contain NaN or infinity. Load an earlier checkpoint and lower the learning rate.',
+    `${doing} policy version ${policyVersion} gave a log-probability that is not finite: ${cause}`,
     { code: 'ENGINE_NOT_FINITE', details: { policyVersion } },
   );
 }

@@ -12,6 +12,15 @@ import type { SamplePlan } from './plan.js';
  */
 const runOverheadBytes = 4 << 20;
 
+/**
+ * Number of sequences that share the memory at first, if each of them may become longer. The cost
+ * is work that is repeated when they do: with 16 instead of 8, sequences that all reach their
+ * maximum repeat half of their tokens instead of a seventh, and iterations are hardly fewer.
+ */
+const sharers = 8;
+/** Number of response positions that a sequence gets at first, even if its prompt takes its share. */
+const firstPositions = 256;
+
 export class KvCache {
   readonly #kernels: SamplerKernels;
   readonly #bytes: number;
@@ -19,7 +28,7 @@ export class KvCache {
 
   /**
    * Creates a cache without pools.
-   * @param bytes limit on memory; callers must add up {@link rowBytes} to stay within it
+   * @param bytes limit on memory; callers must add up {@link neededBytes} to stay within it
    */
   constructor(kernels: SamplerKernels, bytes: number) {
     this.#kernels = kernels;
@@ -36,9 +45,17 @@ export class KvCache {
     return this.#pool(plan.variant, capacityFor(plan.prompt.length));
   }
 
-  /** Returns the maximum number of bytes that a sequence needs. */
-  rowBytes(plan: SamplePlan): number {
-    return rowBytes(this.#kernels.config, capacityFor(plan.prompt.length + plan.maxTokens));
+  /**
+   * Returns the number of bytes to reserve for a sequence: its share of the memory, or the size of
+   * its prompt and `tokens` if that is more, but never more than it may need at most.
+   * @param tokens length of the response so far, or before the sequence restarted
+   */
+  neededBytes({ prompt, maxTokens }: SamplePlan, tokens: number): number {
+    const { config } = this.#kernels;
+    const share = Math.floor(this.#bytes / sharers / positionBytes(config));
+    const soon = prompt.length + Math.max(firstPositions, tokens);
+    const positions = Math.min(prompt.length + maxTokens, Math.max(share, soon));
+    return rowBytes(config, capacityFor(positions));
   }
 
   /**
@@ -46,11 +63,18 @@ export class KvCache {
    * sequence has room for at least one more position.
    */
   regroup(choices: readonly Choice[]): void {
+    const { config, weightBytes } = this.#kernels;
+    const byVariant = Map.groupBy(choices, (choice) => choice.request.plan.variant);
+    const used = choices.reduce(
+      (sum, { cached }) => sum + rowBytes(config, capacityFor(cached + 1)),
+      0,
+    );
     const costs = {
-      runBytes: this.#kernels.weightBytes + runOverheadBytes,
-      positionBytes: positionBytes(this.#kernels.config),
+      runBytes: weightBytes + runOverheadBytes,
+      positionBytes: positionBytes(config),
+      spareBytes: (this.#bytes - used) / byVariant.size,
     };
-    for (const [variant, group] of Map.groupBy(choices, (choice) => choice.request.plan.variant)) {
+    for (const [variant, group] of byVariant) {
       const capacities = planCapacities(
         group.map((choice) => choice.cached + 1),
         costs,

@@ -64,6 +64,21 @@ describe('planSample', () => {
   });
 
   it.for([
+    [{ minTokens: 1, stopTokenIds: Array.from({ length: 10 }, (_, id) => id) }, 'not all tokens'],
+    [{ grammar: { rules: [[[]]], controlTokenIds: [] }, stopTokenIds: [10] }, 'an id from 0 to 9'],
+  ])('rejects stop tokens with which no response can end or go on: %j', ([extra, message]) => {
+    const withBytes = { ...limits, hasTokenBytes: true };
+    const plan = (): unknown => planSample(prompt, { ...options, ...(extra as object) }, withBytes);
+    expect(plan).toThrow(`expected ${message as string}`);
+  });
+
+  it('accepts a grammar without a known stop token if a stop string may end the response', () => {
+    const grammar = { rules: [[[]]], controlTokenIds: [] };
+    const given = { ...options, grammar, stop: ['.'], stopTokenIds: [10] };
+    expect(planSample(prompt, given, { ...limits, hasTokenBytes: true }).stops).toHaveLength(1);
+  });
+
+  it.for([
     [Int32Array.of(), 'prompt is "[]"; expected at least one token'],
     [Int32Array.of(1, 10), 'prompt[1] is 10; expected a token id from 0 to 9'],
     [Int32Array.of(-1, 1), 'prompt[0] is -1'],

@@ -66,6 +66,7 @@ export function planSample(
   checkLengths(complete);
   checkDistribution(complete);
   checkTexts(complete, limits);
+  checkStopTokens(complete, limits);
   const isPlain =
     temperature > 0 &&
     topP === 1 &&
@@ -153,6 +154,26 @@ function checkTexts({ stop, grammar }: CompleteOptions, { hasTokenBytes }: Sampl
   demand(!stop.includes(''), 'stop', '', 'strings that are not empty');
   demand(stop.length === 0 || hasTokenBytes, 'stop', stop, needsBytes);
   demand(!grammar || hasTokenBytes, 'grammar', 'set', needsBytes);
+}
+
+/** Checks that a response can reach its minimum length, and can end once its grammar is complete. */
+function checkStopTokens(
+  { stop, stopTokenIds = [], minTokens, grammar }: CompleteOptions,
+  { vocabSize }: SampleLimits,
+): void {
+  const known = new Set(stopTokenIds.filter((id) => id >= 0 && id < vocabSize));
+  demand(
+    minTokens === 0 || known.size < vocabSize,
+    'stopTokenIds',
+    stopTokenIds,
+    'not all tokens of the vocabulary, because they are not sampled before minTokens',
+  );
+  demand(
+    !grammar || stop.length > 0 || known.size > 0 || stopTokenIds.length === 0,
+    'stopTokenIds',
+    stopTokenIds,
+    `an id from 0 to ${vocabSize - 1}, with which a response ends once its grammar is complete`,
+  );
 }
 
 const isWhole = Number.isInteger;

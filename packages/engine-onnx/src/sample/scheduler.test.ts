@@ -99,10 +99,78 @@ describe('a request', () => {
     const poisoned = sampler.sample([7, 7, 7, 7], options);
     await expect(poisoned).rejects.toBeInstanceOf(EngineError);
     await expect(poisoned).rejects.toThrow(
-      'Sampling from policy version 0 gave a log-probability that is not finite',
+      'Sampling from policy version 0 gave a log-probability that is not finite: the model computes',
     );
     embedding.set(kept);
     expect((await sampler.sample(prompt, options)).map(textOf)).toEqual(healthy.map(textOf));
+  });
+});
+
+describe('memory for one response of full length', () => {
+  // 512 bytes per position
+  const cacheBytes = 2048 * 512;
+
+  it('serves several requests at once that may become longer than they do', async () => {
+    let mostRows = 0;
+    const sampler = open({
+      maxModelLen: 2048,
+      cacheBytes,
+      wrap: (kernels) => ({
+        ...kernels,
+        decode: (...given) => {
+          mostRows = Math.max(mostRows, given[2]['ids']!.shape[0]!);
+          return kernels.decode(...given);
+        },
+      }),
+    });
+    const options = { maxTokens: 2000, stopTokenIds: [5, 6, 7] };
+    await Promise.all([1, 2, 3, 4].map((seed) => sampler.sample(prompt, { ...options, seed })));
+    expect(mostRows).toBe(4);
+  });
+
+  it('restarts the newest choices when all become long, and reports each token once', async () => {
+    const options = { maxTokens: 500, seed: 3, n: 5 };
+    const alone = await open({ maxModelLen: 2048 }).sample(prompt, options);
+    let read = 0;
+    const scarce = open({
+      maxModelLen: 2048,
+      cacheBytes,
+      wrap: (kernels) => ({
+        ...kernels,
+        prefill: (...given) => (read++, kernels.prefill(...given)),
+      }),
+    });
+    const reported = alone.map((): number[] => []);
+    const first = scarce.submit(prompt, options, (choice, token) => reported[choice]!.push(token));
+    const adopted = scarce.scheduler.adopt(() => otherWeights(scarce, 1));
+    const later = scarce.sample(prompt, options);
+    expect(await first.result).toEqual(alone);
+    expect(reported).toEqual(alone.map(({ tokens }) => [...tokens]));
+    await adopted;
+    expect(read).toBeGreaterThan(1);
+    expect((await later).map(({ policyVersion }) => policyVersion)).toEqual([1, 1, 1, 1, 1]);
+  });
+
+  it('is used by later requests while a choice waits for an older row, but not longer', async () => {
+    const sampler = open({ maxModelLen: 1024, cacheBytes: 1024 * 512 });
+    const ended: string[] = [];
+    const ends: Promise<unknown>[] = [];
+    const follow = (name: string, result: Promise<unknown>): void =>
+      void ends.push(result.then(() => ended.push(name)));
+    let tokens = 0;
+    const submitLater = (): void => {
+      if (++tokens !== 350) return;
+      for (const [i, maxTokens] of [30, ...Array.from({ length: 8 }, () => 200)].entries())
+        follow(`later ${i}`, sampler.sample(prompt, { maxTokens, seed: i }));
+    };
+    const long = { maxTokens: 400, seed: 1 };
+    follow('older', sampler.submit(prompt, long, submitLater).result);
+    // Restarts at about 340 tokens, and then needs more memory than the older one frees.
+    const start = Array.from({ length: 300 }, (_, i) => 1 + (i % 20));
+    follow('restarted', sampler.sample(start, long));
+    while (ended.length < 11) await Promise.all(ends);
+    expect(ended.slice(0, 2)).toEqual(['later 0', 'older']);
+    expect(ended.slice(0, -2)).toContain('restarted');
   });
 });
 

@@ -1,7 +1,9 @@
 /**
  * Continuous batching. Requests wait in order of arrival, and their choices get rows as rows become
- * free. In each iteration of the loop, every row reads one token. The result of a request depends
- * only on its prompt, options, seed and weights, never on other requests.
+ * free. In each iteration of the loop, every row reads one token. If rows outgrow the memory, the
+ * newest rows are taken back, and their choices restart later. While these wait for an older row to
+ * end, later requests use the remaining memory. The result of a request depends only on its prompt,
+ * options, seed and weights, never on other requests.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
@@ -89,7 +91,9 @@ export class SampleScheduler {
   readonly #texts: TokenTexts | undefined;
   #queue: (Request | Switch)[] = [];
   readonly #cache: KvCache;
+  /** Running choices in order of arrival of their requests. */
   #choices: Choice[] = [];
+  #submitted = 0;
   #weights: SamplingWeights;
   #loop: Promise<void> | undefined;
   #closed: TrinityError | undefined;
@@ -123,7 +127,9 @@ export class SampleScheduler {
     const results = Array.from({ length: plan.choices }, () => undefined);
     const request: Request = {
       plan,
-      admitted: 0,
+      order: this.#submitted++,
+      waiting: results.map((_, index) => index),
+      drawn: results.map(() => 0),
       policyVersion: NaN,
       results,
       settled: false,
@@ -196,6 +202,7 @@ export class SampleScheduler {
       try {
         await this.#switchWeights();
         await this.#turn(async () => {
+          this.#takeBack();
           await this.#admit();
           await this.#decode();
         });
@@ -247,18 +254,16 @@ export class SampleScheduler {
     this.#queue = this.#queue.filter((entry) => isSwitch(entry) || !entry.settled);
     const admissions = this.#planAdmissions();
     if (admissions.length === 0) return;
-    const fresh = admissions.map(({ request }) => request).filter((each) => !isStarted(each));
+    const fresh = admissions.map(({ request }) => request).filter((each) => !each.prefix);
     for (const request of fresh) request.policyVersion = this.#weights.version;
-    for (const { request, count } of admissions) request.admitted += count;
     await prefillPrompts(this.#kernels, this.#weights.set.arrays, fresh);
     const byPool = Map.groupBy(admissions, ({ request }) => this.#cache.firstPool(request.plan));
     for (const [pool, group] of byPool) {
       pool.reserve(group.reduce((sum, { count }) => sum + count, 0));
       for (const { request, count } of group) this.#start(request, count, pool);
     }
-    this.#queue = this.#queue.filter(
-      (entry) => isSwitch(entry) || entry.admitted < entry.plan.choices,
-    );
+    this.#choices.sort((a, b) => a.request.order - b.request.order);
+    this.#queue = this.#queue.filter((entry) => isSwitch(entry) || entry.waiting.length > 0);
     this.#regroupNeeded = true;
   }
 
@@ -270,40 +275,72 @@ export class SampleScheduler {
     const { maxBatchSize, cacheBytes } = this.#options;
     const admissions: Admission[] = [];
     let rows = this.#choices.length;
-    let bytes = 0;
-    for (const { request } of this.#choices) bytes += this.#cache.rowBytes(request.plan);
+    let bytes = this.#neededBytes();
     let promptTokens = 0;
     for (const request of this.#queue) {
       if (isSwitch(request)) break;
-      const { plan } = request;
-      const rowBytes = this.#cache.rowBytes(plan);
+      const { plan, drawn, waiting } = request;
+      const longest = waiting.reduce((most, index) => Math.max(most, drawn[index]!), 0);
+      const rowBytes = this.#cache.neededBytes(plan, longest);
       const room = Math.min(maxBatchSize - rows, Math.floor((cacheBytes - bytes) / rowBytes));
-      const waiting = plan.choices - request.admitted;
       // One sequence is always admitted, however large it is.
-      const count = Math.min(waiting, rows === 0 ? Math.max(1, room) : room);
+      const count = Math.min(waiting.length, rows === 0 ? Math.max(1, room) : room);
       const exceedsPrefill =
         promptTokens > 0 && promptTokens + plan.prompt.length > prefillTokensPerTurn;
+      // A choice that was taken back is not overtaken once all running rows are of later requests.
+      const oldest = this.#choices[0]?.request.order ?? Infinity;
+      if (count <= 0 && longest > 0 && oldest <= request.order) continue;
       if (count <= 0 || exceedsPrefill) break;
       admissions.push({ request, count });
       rows += count;
       bytes += count * rowBytes;
-      if (!isStarted(request)) promptTokens += plan.prompt.length;
-      if (count < waiting) break;
+      if (!request.prefix) promptTokens += plan.prompt.length;
+      if (count < waiting.length) break;
     }
     return admissions;
   }
 
-  /** Starts the `count` most recently admitted choices of a request in rows of a pool. */
+  /** Returns the number of bytes that the running choices need. */
+  #neededBytes(): number {
+    return this.#choices.reduce(
+      (sum, { request: { plan, drawn }, index, tokens }) =>
+        sum + this.#cache.neededBytes(plan, Math.max(drawn[index]!, tokens.length)),
+      0,
+    );
+  }
+
+  /**
+   * Takes rows back from the newest choices until the others fit into the memory. The oldest choice
+   * always keeps its row.
+   */
+  #takeBack(): void {
+    while (this.#choices.length > 1 && this.#neededBytes() > this.#options.cacheBytes) {
+      const choice = this.#choices.pop()!;
+      const { request, index, tokens } = choice;
+      choice.pool.remove(choice);
+      request.drawn[index] = Math.max(request.drawn[index]!, tokens.length);
+      request.waiting.unshift(index);
+      if (!this.#queue.includes(request)) {
+        const later = this.#queue.findIndex(
+          (entry) => isSwitch(entry) || entry.order > request.order,
+        );
+        this.#queue.splice(later < 0 ? this.#queue.length : later, 0, request);
+      }
+      this.#regroupNeeded = true;
+    }
+  }
+
+  /** Starts the next `count` waiting choices of a request in rows of a pool. */
   #start(request: Request, count: number, pool: KvPool): void {
-    const { plan, admitted, prefix } = request;
-    for (let index = admitted - count; index < admitted; index++) {
+    const { plan, waiting, prefix } = request;
+    for (const index of waiting.splice(0, count)) {
       const choice = createChoice(request, index, pool, this.#texts);
       pool.add(choice);
       if (prefix === undefined) pool.clear(choice);
       else pool.storePrompt(choice, prefix.data, prefix.index, plan.prompt.length - 1);
       this.#choices.push(choice);
     }
-    if (admitted === plan.choices) releasePrefix(request);
+    if (waiting.length === 0) releasePrefix(request);
   }
 
   async #decode(): Promise<void> {
@@ -373,7 +410,7 @@ function isRequest(entry: Request | Switch): entry is Request {
 }
 
 function isStarted(request: Request): boolean {
-  return request.admitted > 0;
+  return !Number.isNaN(request.policyVersion);
 }
 
 function queueFull(maxQueue: number): ModelError {

@@ -4,12 +4,13 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { ModelError, TrinityError, EngineError, InvariantError } from '@trinity-rft/core';
+import { ModelError, TrinityError, InvariantError } from '@trinity-rft/core';
 import type { ForwardPass, TokenBatch, TokenRow } from '@trinity-rft/core/engine';
 
 import type { ModelConfig } from '../model/config.js';
 import type { ArraySet } from '../runtime/graph-runtime.js';
 import { checkedRows, responseOffsets } from '../train/rows.js';
+import { notFinite } from './decode.js';
 import { assertRoom, type SampleLimits } from './plan.js';
 import type { SamplingWeights } from './scheduler.js';
 
@@ -112,7 +113,9 @@ export class Scorer {
       );
       for (const [i, entry] of group.entries()) {
         const own = logprobs.slice(offsets[i], offsets[i + 1]);
-        entry.settle(own.every(Number.isFinite) ? own : notFinite(entry.weights.version));
+        entry.settle(
+          own.every(Number.isFinite) ? own : notFinite('Scoring with', entry.weights.version),
+        );
       }
     } catch (cause) {
       const error = TrinityError.is(cause)
@@ -155,12 +158,4 @@ export function checkScore(
       cause,
     });
   }
-}
-
-function notFinite(policyVersion: number): EngineError {
-  return new EngineError(
-    `Scoring with policy version ${policyVersion} gave a log-probability that is not finite: the ` +
-      'weights contain NaN or infinity. Use another checkpoint.',
-    { code: 'ENGINE_NOT_FINITE', details: { policyVersion } },
-  );
 }

@@ -336,5 +336,11 @@ describe('a checkpoint', () => {
     await expect(loadCheckpoint(folder, one.config)).rejects.toThrow(
       'does not hold the optimizer of this model',
     );
+    const moments = blankOptimizer(parameterSpecs(one.config), 1);
+    moments.second[3] = NaN;
+    await saveCheckpoint(folder, one, one.weights, moments);
+    await expect(loadCheckpoint(folder, one.config)).rejects.toThrow(
+      /moments.safetensors: tensor \S+ contains NaN; expected finite numbers. Delete the file/,
+    );
   });
 });

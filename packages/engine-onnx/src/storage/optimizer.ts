@@ -17,6 +17,7 @@ import { openSafetensors, writeSafetensors, type SafetensorsFile } from './safet
 const optimizerFile = join('optimizer', 'moments.safetensors');
 /** Path of the file with the moments in checkpoints of earlier versions. */
 const earlierFile = 'optimizer.safetensors';
+const remedy = 'Delete the file to start with new moments.';
 const optimizerFormat = 'trinity-rft-adamw-1';
 
 /**
@@ -47,7 +48,7 @@ export async function loadOptimizer(
 ): Promise<OptimizerState | undefined> {
   const path = await findOptimizer(directory);
   if (path === undefined) return undefined;
-  const file = await openSafetensors(path);
+  const file = await openSafetensors(path, remedy);
   try {
     return await readOptimizer(path, file, specs);
   } finally {
@@ -86,8 +87,7 @@ async function readOptimizer(
 
 function notOptimizer(path: string, why: string): CheckpointError {
   return new CheckpointError(
-    `${path} does not hold the optimizer of this model: ${why}. Delete the file to start with new ` +
-      'moments.',
+    `${path} does not hold the optimizer of this model: ${why}. ${remedy}`,
     { code: 'OPTIMIZER_MISMATCH' },
   );
 }

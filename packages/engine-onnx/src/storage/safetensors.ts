@@ -7,7 +7,7 @@ import { basename } from 'node:path';
 
 import { CheckpointError, InvariantError } from '@trinity-rft/core';
 import { verifyStored } from '@trinity-rft/core/engine';
-import { fillFile, lazily, repeatedKey } from '@trinity-rft/core/support';
+import { fillFile, lazily, refuseLfsPointer, repeatedKey } from '@trinity-rft/core/support';
 import { z } from 'zod';
 
 import { bytesOf } from '../runtime/host-arrays.js';
@@ -31,6 +31,7 @@ export interface SafetensorsFile {
   /**
    * Fills `into` with elements of a tensor, in row-major order and converted to float32.
    * @param start index of the first element. @default 0
+   * @throws CheckpointError when the file ends before them, or one is NaN or infinite
    */
   read(name: string, into: Float32Array, start?: number): Promise<void>;
   close(): Promise<void>;
@@ -61,6 +62,9 @@ const maxReadBytes = 1 << 30;
 /** Maximum size of a header that the format allows, in bytes. */
 const maxHeaderBytes = 100 << 20;
 
+const weightsRemedy =
+  'Download the model again, or use an earlier checkpoint if the weights have diverged in training.';
+
 const entrySchema = z.object({
   dtype: z.string(),
   shape: z.array(z.int().nonnegative()),
@@ -72,9 +76,13 @@ const headerSchema = z
 
 /**
  * Opens a file and reads its header.
+ * @param remedy sentence of the error about numbers that are not finite
  * @throws CheckpointError when the file is not safetensors or is truncated
  */
-export async function openSafetensors(path: string): Promise<SafetensorsFile> {
+export async function openSafetensors(
+  path: string,
+  remedy = weightsRemedy,
+): Promise<SafetensorsFile> {
   const file = basename(path);
   const handle = await open(path, 'r').catch((cause: unknown) => {
     throw new CheckpointError(`${path} cannot be opened; expected a readable safetensors file.`, {
@@ -93,6 +101,7 @@ export async function openSafetensors(path: string): Promise<SafetensorsFile> {
       read: async (name, into, start = 0) => {
         await verified.get();
         await readTensor(handle, path, tensors.get(name), { name, into, start });
+        assertFiniteTensor(path, name, into, remedy);
       },
       close: () => handle.close(),
     };
@@ -109,8 +118,11 @@ async function readHeader(
   const fileBytes = (await handle.stat()).size;
   const lengthBytes = await readFully(handle, path, 0, Buffer.alloc(8));
   const length = Number(lengthBytes.readBigUInt64LE());
-  if (length > Math.min(maxHeaderBytes, fileBytes - 8))
+  if (length > Math.min(maxHeaderBytes, fileBytes - 8)) {
+    const start = await readFully(handle, path, 0, Buffer.alloc(Math.min(32, fileBytes)));
+    refuseLfsPointer(path, start.toString('latin1'));
     throw broken(path, `its header claims ${length} bytes of a ${fileBytes}-byte file`);
+  }
   const text = (await readFully(handle, path, 8, Buffer.alloc(length))).toString('utf8');
   const { __metadata__: metadata = {}, ...entries } = parseHeader(text, path);
   const tensors = new Map(
@@ -218,6 +230,26 @@ async function readTensor(
     decodeFloats(bytes, tensor.type, into.subarray(first, first + bytes.length / size));
   }
   spareChunks.push(chunk);
+}
+
+/**
+ * Checks that a tensor contains neither NaN nor infinity.
+ * @throws CheckpointError naming file and tensor when it does
+ */
+export function assertFiniteTensor(
+  path: string,
+  name: string,
+  numbers: Float32Array,
+  remedy = weightsRemedy,
+): void {
+  const bits = new Uint32Array(numbers.buffer, numbers.byteOffset, numbers.length);
+  // The exponent of NaN and infinity is all ones. `Number.isFinite` takes three times as long.
+  for (let i = 0; i < bits.length; i++)
+    if ((bits[i]! & 0x7f800000) === 0x7f800000)
+      throw new CheckpointError(
+        `${path}: tensor ${name} contains ${numbers[i]}; expected finite numbers. ${remedy}`,
+        { code: 'WEIGHTS_NOT_FINITE', details: { tensor: name } },
+      );
 }
 
 /**

@@ -6,12 +6,18 @@ import { basename, join } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core';
 import { repeatedKey } from '@trinity-rft/core/support';
-import { isGguf, openGgufModel, type FileTensor, type TensorLevels } from '@trinity-rft/chat/gguf';
+import {
+  isGguf,
+  openGgufModel,
+  type FileTensor,
+  type StoredTensor,
+  type TensorLevels,
+} from '@trinity-rft/chat/gguf';
 import { z } from 'zod';
 
 import { adapterFolder, readBaseRecord } from './base-record.js';
 import { isFile, readIfThere } from './files.js';
-import { openSafetensors, type SafetensorsFile } from './safetensors.js';
+import { assertFiniteTensor, openSafetensors, type SafetensorsFile } from './safetensors.js';
 
 interface TensorHead {
   readonly shape: readonly number[];
@@ -27,16 +33,18 @@ export interface WeightFile {
   /**
    * Fills `into` with elements of a tensor, in row-major order and converted to float32.
    * @param start index of the first element, at the start of a row. @default 0
+   * @throws CheckpointError when a number is NaN or infinite
    */
   read(name: string, into: Float32Array, start?: number): Promise<void>;
   /**
    * Returns the quantised blocks of a tensor, or undefined if the tensor is not quantised. Not
    * implemented by safetensors files.
+   * @throws CheckpointError when a scale is NaN or infinite
    */
   readLevels?(name: string): TensorLevels | undefined;
   /**
    * Returns a tensor in the format of the file, if it is smaller there than in float32. Absent for
-   * safetensors.
+   * safetensors. Its methods throw CheckpointError when what they read is NaN or infinite.
    */
   stored?(name: string): FileTensor | undefined;
 }
@@ -160,12 +168,53 @@ function openGgufWeights(path: string): WeightFiles {
   const file: WeightFile = {
     file: basename(path),
     tensors,
-    read: async (name, into, start) => tensors.get(name)?.read(into, start),
-    readLevels: (name) => tensors.get(name)?.readLevels(),
-    stored: (name) => tensors.get(name)?.stored(),
+    read: async (name, into, start) => {
+      tensors.get(name)?.read(into, start);
+      assertFiniteTensor(path, name, into);
+    },
+    readLevels: (name) => {
+      const levels = tensors.get(name)?.readLevels();
+      return levels && finiteScales(path, name, levels);
+    },
+    stored: (name) => {
+      const stored = tensors.get(name)?.stored();
+      return (
+        stored && {
+          ...checkedTensor(path, name, stored),
+          load: () => checkedTensor(path, name, stored.load()),
+        }
+      );
+    },
   };
   return {
     tensors: new Map([...tensors.keys()].map((name) => [name, file])),
     close: async () => model.close(),
   };
+}
+
+function checkedTensor(path: string, name: string, stored: StoredTensor): StoredTensor {
+  const { byteLength, levels } = stored;
+  return {
+    byteLength,
+    read: (into, start) => {
+      stored.read(into, start);
+      assertFiniteTensor(path, name, into);
+    },
+    ...(levels && {
+      levels: {
+        ...levels,
+        readScales: (part) => finiteScales(path, name, levels.readScales(part)),
+      },
+    }),
+  };
+}
+
+function finiteScales<Scales extends Pick<TensorLevels, 'scales' | 'offsets'>>(
+  path: string,
+  name: string,
+  scales: Scales,
+): Scales {
+  assertFiniteTensor(path, name, scales.scales);
+  if (scales.offsets) assertFiniteTensor(path, name, scales.offsets);
+  return scales;
 }

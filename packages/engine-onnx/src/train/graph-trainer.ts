@@ -337,8 +337,8 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * Current moments and step counter, not copied; undefined until a step or {@link restore} creates
-   * them. Used for writing a checkpoint between two calls.
+   * Current moments and step counter, not copied, for inspection; undefined until a step or {@link
+   * restore} creates them.
    */
   get optimizer(): Optimizer | undefined {
     return this.#optimizer;

@@ -125,7 +125,7 @@ export class EngineCore {
 
   /**
    * Rejects open calls of the sampler with `error`, waits for work in progress to end, and frees
-   * all memory.
+   * all memory. Only for engines without a thread: the end of a thread frees its memory.
    */
   async close(error: TrinityError): Promise<void> {
     await this.#sampling.stop(error);

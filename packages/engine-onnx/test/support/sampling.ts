@@ -7,6 +7,7 @@ import type { ModelConfig } from '../../src/model/config.js';
 import { initialWeights } from '../../src/model/parameters.js';
 import { WeightBuffers } from '../../src/model/weights.js';
 import { createSamplerKernels, type SamplerKernels } from '../../src/sample/kernels.js';
+import type { TokenReport } from '../../src/sample/choice.js';
 import { planSample } from '../../src/sample/plan.js';
 import {
   SampleScheduler,
@@ -20,7 +21,7 @@ export interface TestSampler {
   readonly config: ModelConfig;
   readonly buffers: WeightBuffers;
   readonly scheduler: SampleScheduler;
-  submit(prompt: readonly number[], options: SamplingOptions): SampleTicket;
+  submit(prompt: readonly number[], options: SamplingOptions, onToken?: TokenReport): SampleTicket;
   sample(prompt: readonly number[], options: SamplingOptions): Promise<readonly SampledSequence[]>;
   close(): Promise<void>;
 }
@@ -70,8 +71,8 @@ export function createTestSampler(options: TestSamplerOptions = {}): TestSampler
     maxModelLen,
     hasTokenBytes: tokenBytes !== undefined,
   };
-  const submit = (prompt: readonly number[], sampling: SamplingOptions): SampleTicket =>
-    scheduler.submit(planSample(Int32Array.from(prompt), sampling, limits));
+  const submit: TestSampler['submit'] = (prompt, sampling, onToken) =>
+    scheduler.submit(planSample(Int32Array.from(prompt), sampling, limits), onToken);
   return {
     config,
     buffers,

@@ -50,6 +50,8 @@ interface CheckedExport {
   /** Chat format of the checkpoint, made of its tokenizer and the settings in `chat`. */
   readonly format: ChatFormat;
   readonly contextTokens: number;
+  /** True if the checkpoint is an adapter beside quantised weights. */
+  readonly isRounded: boolean;
 }
 
 interface CheckControl {
@@ -67,7 +69,7 @@ export async function checkExport(
   { recorded = [], answerTokens = 32, ...options }: CheckOptions,
   { signal, onProgress }: CheckControl,
 ): Promise<CheckResult> {
-  const { from, format, target, numbers, contextTokens } = exported;
+  const { from, format, target, numbers, contextTokens, isRounded } = exported;
   const prompts = [
     ...(options.prompts ?? conversations),
     ...recorded.map((text) => ({ messages: [], tools: undefined, text })),
@@ -88,6 +90,7 @@ export async function checkExport(
       });
       const { activation = 'silu' } = await readModelConfig(from);
       const limits = limitsOf(numbers.precision, {
+        isRounded,
         hasGeluTable: runtimes[target] === 'llama.cpp' && activation !== 'silu',
       });
       const [faults, warnings] = [faultsOf(parity, limits), warningsOf(parity)];

@@ -29,6 +29,11 @@ export class Cursor {
     return this.#path;
   }
 
+  /** Returns the first 32 bytes of the file, or all if there are fewer. */
+  get start(): Buffer {
+    return readFully(this.#path, this.#file, 0, Buffer.alloc(Math.min(32, this.#size)));
+  }
+
   /**
    * Checks that `count` items of `bytes` bytes each fit into the rest of the file.
    * @throws CheckpointError if they do not fit

@@ -3,6 +3,8 @@
  * tensor.
  * @see https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
  */
+import { refuseLfsPointer } from '@trinity-rft/core/support';
+
 import type { Cursor } from './cursor.js';
 import { broken, unsupported } from './failure.js';
 
@@ -26,11 +28,13 @@ export interface Header {
   readonly dataStart: number;
 }
 
-const magic = 0x46_55_47_47; // "GGUF"
+/** "GGUF" as a number. */
+const magic = 0x46554747;
 const mostDimensions = 4;
 
 export function readHeader(cursor: Cursor): Header {
   const { path } = cursor;
+  refuseLfsPointer(path, cursor.start.toString('latin1'));
   if (cursor.u32() !== magic) throw broken(path, 'it does not begin with "GGUF"');
   const version = cursor.u32();
   if (version !== 2 && version !== 3)

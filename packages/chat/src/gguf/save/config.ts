@@ -215,7 +215,8 @@ export function hasWindow({ json }: SavedConfig, layer: number): boolean {
  * Checks that a Gemma 4 model has no feature that only its larger models have, because these are
  * not supported.
  */
-function gemma4({ family, json, kvHeads, headDim, vocabularySize }: SavedConfig): void {
+function gemma4(config: SavedConfig): void {
+  const { family, json, kvHeads, headDim, vocabularySize, layers: count, ownKeyLayers } = config;
   if (family.architecture !== 'gemma4') return;
   const layers = Object.values((json['per_layer_config'] ?? {}) as Record<string, Json>);
   const isUniform = layers.every(
@@ -234,6 +235,18 @@ function gemma4({ family, json, kvHeads, headDim, vocabularySize }: SavedConfig)
   const rows = json['vocab_size_per_layer_input'];
   if (json['hidden_size_per_layer_input'] && rows !== vocabularySize)
     throw notFollowed('vocab_size_per_layer_input', rows, `vocab_size (${vocabularySize})`);
+  for (let layer = ownKeyLayers; layer < count; layer++) {
+    // llama.cpp takes the keys of this layer from another one, whatever the kind of that one.
+    const [type, place, back] = hasWindow(config, layer)
+      ? (['sliding_attention', 'last but one', 2] as const)
+      : (['full_attention', 'last', 1] as const);
+    if (hasWindow(config, ownKeyLayers - back) !== hasWindow(config, layer))
+      throw notFollowed(
+        'layer_types',
+        json['layer_types'],
+        `${type} in the ${place} layer with its own keys, as in layer ${layer}, which uses them`,
+      );
+  }
 }
 
 function attention({ family, json, headDim, heads, hiddenSize, layers }: SavedConfig): void {

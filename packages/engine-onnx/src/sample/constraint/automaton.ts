@@ -13,6 +13,8 @@ export interface GrammarAutomaton {
   next(state: number, byte: number): number;
   /** Returns true if the input may end in `state`. */
   accepts(state: number): boolean;
+  /** Number of states so far. */
+  readonly size: number;
 }
 
 /** The place at the end of the input, after the start symbol. */
@@ -77,6 +79,10 @@ class LazyAutomaton implements GrammarAutomaton {
     this.#alternatives = new Map(rules.flat().map((symbols, number) => [symbols, number]));
     const whole = this.#frames.number('whole', () => ({ returns: [end] }));
     this.start = this.#stateOf([this.#placeAt(wholeText, 0, whole)]);
+  }
+
+  get size(): number {
+    return this.#states.size();
   }
 
   next(number: number, byte: number): number {
@@ -195,6 +201,7 @@ interface Table<T> {
    */
   number(key: string, make: () => T): number;
   at(number: number): T;
+  size(): number;
 }
 
 function createTable<T>(): Table<T> {
@@ -208,5 +215,6 @@ function createTable<T>(): Table<T> {
       return rows.push(make()) - 1;
     },
     at: (number) => rows[number]!,
+    size: () => rows.length,
   };
 }

@@ -169,4 +169,47 @@ describe('createConstraintFactory', () => {
       }),
     );
   });
+
+  it('remembers 64 MiB of masks, those that were used last', () => {
+    const large = createConstraintFactory(packTokenBytes([Buffer.from('x')]), 1 << 20);
+    const begin = (length: number) =>
+      large.begin({ rules: [[Array(length).fill(char('x'))]], controlTokenIds: [] });
+    const write = (length: number): void => {
+      const answer = begin(length);
+      for (let i = 0; i < length; i++) {
+        answer.allowed();
+        answer.push(0);
+      }
+    };
+    const [first, second] = [begin(30).allowed().mask, begin(31).allowed().mask];
+    write(40);
+    expect(begin(30).allowed().mask).toBe(first);
+    write(41);
+    expect(begin(30).allowed().mask).toBe(first);
+    expect(begin(31).allowed().mask).not.toBe(second);
+  });
+
+  it('drops the automata that were used least recently once all together are large', () => {
+    const shared = createConstraintFactory(
+      packTokenBytes(['(', ')'].map((x) => Buffer.from(x))),
+      2,
+    );
+    const [a, b] = ['a', 'b'].map((letter): TextGrammar => {
+      const brackets = [char('('), 0, char(')')];
+      return { rules: [[brackets, [char('x')], [char(letter)]]], controlTokenIds: [] };
+    }) as [TextGrammar, TextGrammar];
+    const grown = (of: TextGrammar, depth: number) => {
+      const answer = shared.begin(of);
+      const { mask } = answer.allowed();
+      for (let i = 0; i < depth; i++) answer.push(0);
+      return { answer, mask };
+    };
+    const [ofA, ofB] = [grown(a, 20_000), grown(b, 20_000)];
+    expect(shared.begin(b).allowed().mask).toBe(ofB.mask);
+    expect(shared.begin(a).allowed().mask).not.toBe(ofA.mask);
+    expect(shared.begin({ ...a }).allowed()).toBe(shared.begin(a).allowed());
+    expect(ofA.answer.allowed().mask).toEqual(Uint8Array.of(1, 0));
+    grown(b, 40_000);
+    expect(shared.begin(b).allowed().mask).not.toBe(ofB.mask);
+  });
 });

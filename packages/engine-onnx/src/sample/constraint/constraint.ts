@@ -28,25 +28,44 @@ export interface ConstraintFactory {
 }
 
 const rememberedGrammars = 16;
-const rememberedStates = 256;
+/** Maximum size in bytes of the masks that are remembered for all grammars together. */
+const rememberedBytes = 64 << 20;
+/**
+ * Maximum number of states, of some 2.3 KB each, of all automata that further responses use. If
+ * there are more, the least recently used automata are dropped.
+ */
+const rememberedStates = 32_768;
 
 export function createConstraintFactory(
   tokenBytes: TokenBytes,
   vocabSize: number,
 ): ConstraintFactory {
   let trie: TokenTrie | undefined;
-  const byContent = new Map<string, Machine>();
-  /** Machines keyed by grammar object, which the choices of a request share. */
-  const byObject = new WeakMap<TextGrammar, Machine>();
+  const masks = new Map<string, AllowedTokens>();
+  let created = 0;
+  const machines = new Map<string, Machine>();
+  /** Grammars as JSON, keyed by grammar object, which the choices of a request share. */
+  const contents = new WeakMap<TextGrammar, string>();
+  const dropOldest = (): void => {
+    let states = machines.values().reduce((sum, { automaton }) => sum + automaton.size, 0);
+    for (const [content, { automaton }] of machines) {
+      if (states <= rememberedStates) return;
+      machines.delete(content);
+      states -= automaton.size;
+    }
+  };
   const machineOf = (grammar: TextGrammar): Machine => {
-    const machine =
-      byObject.get(grammar) ??
-      remembered(byContent, JSON.stringify(grammar), rememberedGrammars, () => {
-        trie ??= createTokenTrie(tokenBytes);
-        return createMachine(grammar, trie, vocabSize);
-      });
-    byObject.set(grammar, machine);
-    return machine;
+    const content = contents.get(grammar) ?? JSON.stringify(grammar);
+    contents.set(grammar, content);
+    dropOldest();
+    return remembered(machines, content, rememberedGrammars, () => {
+      trie ??= createTokenTrie(tokenBytes);
+      const number = created++;
+      const most = Math.ceil(rememberedBytes / vocabSize);
+      return createMachine(grammar, trie, vocabSize, (state, make) =>
+        remembered(masks, `${number} ${state}`, most, make),
+      );
+    });
   };
   return { begin: (grammar) => createConstraint(machineOf(grammar), tokenBytes) };
 }
@@ -74,14 +93,13 @@ function createConstraint(
 
 /**
  * Returns the cached value of a key, or creates it with `make`. If the cache is full (`max`
- * values), evicts the oldest value.
+ * values), evicts the least recently used value.
  */
 function remembered<K, V>(values: Map<K, V>, key: K, max: number, make: () => V): V {
-  const known = values.get(key);
-  if (known !== undefined) return known;
+  const value = values.get(key) ?? make();
+  values.delete(key);
   const [oldest] = values.keys();
   if (values.size >= max && oldest !== undefined) values.delete(oldest);
-  const value = make();
   values.set(key, value);
   return value;
 }
@@ -93,14 +111,18 @@ interface Machine {
   readonly allowedIn: (state: number) => AllowedTokens;
 }
 
-function createMachine(grammar: TextGrammar, trie: TokenTrie, vocabSize: number): Machine {
+function createMachine(
+  grammar: TextGrammar,
+  trie: TokenTrie,
+  vocabSize: number,
+  remember: (state: number, make: () => AllowedTokens) => AllowedTokens,
+): Machine {
   const automaton = createAutomaton(grammar);
   const controls = new Map(grammar.controlTokenIds.map((id, i) => [id, 256 + i]));
   const nothing: AllowedTokens = { mask: new Uint8Array(vocabSize), count: 0, complete: true };
-  const states = new Map<number, AllowedTokens>();
   const allowedIn = (state: number): AllowedTokens => {
     if (state < 0) return nothing;
-    return remembered(states, state, rememberedStates, () => {
+    return remember(state, () => {
       const mask = new Uint8Array(vocabSize);
       const count = markAllowed({ automaton, controls }, state, trie, mask);
       return { mask, count, complete: automaton.accepts(state) };
