@@ -213,7 +213,7 @@ function isPlain(value: unknown): value is Plain {
 }
 
 /** Describes a value without calling its getters. */
-function shown(value: unknown): string {
+export function shown(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (types.isPromise(value)) return 'a Promise that was not awaited';
   if (ArrayBuffer.isView(value)) return `a ${value.constructor.name}`;

@@ -20,7 +20,11 @@ export interface DescribedLoss<S extends ArgSpec> {
    */
   readonly args?: S;
   readonly doc?: PartDoc;
-  /** Inputs that the loss needs in addition to `logprob`. @default `{ rollouts: true }` */
+  /**
+   * Inputs that the loss needs in addition to `logprob`: `rollouts` for advantages and ratios,
+   * `referenceLogprobs` for `refLogRatio`, and `entropy`.
+   * @default `{ rollouts: true }`
+   */
   readonly needs?: Partial<Omit<AlgorithmNeeds, 'advantages' | 'ratios'>>;
   /**
    * Returns true if the gradient depends on the log-probabilities at sampling. Only called if the
@@ -70,7 +74,7 @@ export interface TokenLossDefinition<
     out: { readonly sums: Record<RowMean, number> },
     state: NoInfer<State>,
   ) => void;
-  /** Sets `out.loss` and `out.gradient` for a trained token; both are 0 unless set. */
+  /** Sets `out.loss` and `out.gradient` for a trained token; both are 0 unless set. Returns nothing. */
   readonly token: (
     token: TokenQuantities,
     out: TokenResult<TokenMean>,

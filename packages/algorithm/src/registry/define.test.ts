@@ -11,6 +11,7 @@ import {
   isAlgorithmPlugin,
 } from './definitions.js';
 import { extendTables } from './extend-tables.js';
+import type { RowQuantities, TokenQuantities, TokenResult } from '../parts/token-loss.js';
 
 /** Rewards above the median of the task. */
 const median = defineAdvantage({
@@ -203,7 +204,22 @@ describe('definitions of plugins', () => {
     [
       'a name that YAML cannot hold',
       () => [defineAlgorithm({ name: 'a b' })],
-      '"a b" cannot name a part of an algorithm.',
+      'Algorithm name "a b" is invalid.',
+    ],
+    [
+      'a setting by its name in YAML',
+      () => [defineAlgorithm({ name: 'mine', policy_loss_fn: 'opmd' } as never)],
+      'Algorithm "mine" has no option "policy_loss_fn". Did you mean "policyLossFn"?',
+    ],
+    [
+      'an operator without its function',
+      () => [defineOperator({ name: 'mine' } as never)],
+      'Operator "mine" has no `create`; expected a function.',
+    ],
+    [
+      'arguments without ranges',
+      () => [defineAdvantage({ name: 'mine', args: { a: 1 }, create: () => ({}) } as never)],
+      'Advantage function "mine" has { a: 1 } as `args`',
     ],
   ])('reject %s', (_what, definitions, message) => {
     expect(() => extendTables(builtInTables, definitions())).toThrow(message);
@@ -272,12 +288,40 @@ describe('results of plugins', () => {
     });
   });
 
-  const loss = (result: unknown) =>
+  it('name the create function that threw', () => {
+    const create = (): never => {
+      throw new TypeError('oops');
+    };
+    for (const make of [
+      () => defineOperator({ name: 'mine', create }).row.make('x', {}),
+      () => defineAdvantage({ name: 'mine', create }).row.make('x', {}, 0),
+    ])
+      expect(make).toThrow(/^The create function of .* "mine" threw: oops$/);
+  });
+
+  it.each([
+    [{ scores: [1], metrics: {} }, 'returned [ 1 ] as scores; expected 2 finite'],
+    [{ scores: [1, NaN], metrics: {} }, 'returned [ 1, NaN ] as scores'],
+    [Promise.resolve(), 'a Promise that was not awaited; expected { scores, metrics }'],
+    [[1, 2], 'returned [ 1, 2 ]; expected { scores, metrics }.'],
+    [{ scores: [1, 2], metrics: { a: 'b' } }, 'for the metric "a"'],
+  ])('of byGroup are refused: %#', (value, message) => {
+    const { row } = defineAdvantage({ name: 'mine', create: () => byGroup(() => value as never) });
+    expect(() => row.make('x', {}, 0).advantage!(experiences)).toThrow(message);
+  });
+
+  it('of byGroup may lack metrics', () => {
+    const create = () => byGroup(() => ({ scores: [1, 2] }) as never);
+    const { advantage } = defineAdvantage({ name: 'mine', create }).row.make('x', {}, 0);
+    expect(advantage!(experiences).experiences.map((one) => one.advantages![0])).toEqual([1, 2]);
+  });
+
+  const lossOf = (options: object) =>
     createAlgorithm(
       { advantageFn: { name: 'grpo' }, policyLossFn: { name: 'mine' } },
       {
         tables: extendTables(builtInTables, [
-          definePolicyLoss({ name: 'mine', batch: () => result as never }),
+          definePolicyLoss({ name: 'mine', ...options } as never),
         ]),
       },
     ).loss({
@@ -287,10 +331,15 @@ describe('results of plugins', () => {
       currentLogprobs: Float32Array.of(-1, -1),
       oldLogprobs: Float32Array.of(-1, -1),
       advantages: Float32Array.of(1, 1),
+      refLogprobs: Float32Array.of(-1, -1),
+      entropy: Float32Array.of(1, 1),
     });
+  const loss = (result: unknown) => lossOf({ batch: () => result });
 
   it.each([
     [undefined, 'Policy loss "mine" returned nothing'],
+    [{ loss: NaN, gradLogprobs: [0, 0] }, 'returned NaN as loss; expected a finite number.'],
+    [{ loss: 1, gradLogprobs: [0, NaN] }, 'returned NaN as gradLogprobs[1]; expected a finite'],
     [{ loss: '1', gradLogprobs: [0, 0] }, 'Policy loss "mine" returned \'1\' as loss'],
     [
       { loss: 1, gradLogprobs: new Float32Array(3) },
@@ -298,5 +347,61 @@ describe('results of plugins', () => {
     ],
   ])('of a loss are refused by name: %#', (value, message) => {
     expect(() => loss(value)).toThrow(message);
+  });
+
+  it.each([
+    [() => ({ loss: 1, gradient: 1 }), 'returned { loss: 1, gradient: 1 }; expected nothing: set'],
+    [async () => undefined, 'returned a Promise that was not awaited; expected nothing'],
+    [
+      (_token: object, out: TokenResult) => void (out.gradient = NaN),
+      'set out.gradient to NaN; expected a finite number. The token was {"logprob":-1,',
+    ],
+    [
+      (_token: object, out: TokenResult) => void (out.entropyGradient = 1),
+      "set out.entropyGradient; define it with entropy: 'gradient' in needs.",
+    ],
+    [
+      () => {
+        throw new TypeError('oops');
+      },
+      'threw: oops',
+    ],
+    [
+      ({ entropy }: TokenQuantities) => void entropy,
+      "needs: { rollouts: true, entropy: 'value' }.",
+    ],
+    [
+      ({ refLogRatio }: TokenQuantities) => void refLogRatio,
+      'reads `refLogRatio`, which it does not declare. Define it with needs: { rollouts: true, referenceLogprobs: true }.',
+    ],
+  ])('of a formula are refused by name: %#', (token, message) => {
+    expect(() => lossOf({ lossMetric: 'l', token })).toThrow('Policy loss "mine" ');
+    expect(() => lossOf({ lossMetric: 'l', token })).toThrow(message);
+  });
+
+  it('cannot depend on quantities that `needs` leaves out', () => {
+    const token = ({ advantage }: TokenQuantities) => void advantage;
+    const needs = { entropy: 'value' };
+    expect(() => lossOf({ needs, lossMetric: 'l', token })).toThrow(
+      "reads `advantage`, which it does not declare. Define it with needs: { entropy: 'value', rollouts: true }.",
+    );
+    const row = ({ meanRatio }: RowQuantities) => void meanRatio;
+    expect(() => lossOf({ needs, lossMetric: 'l', token: () => {}, row })).toThrow('meanRatio');
+    const prepare = ({ refLogprobs }: LossInput) => refLogprobs;
+    expect(() => lossOf({ lossMetric: 'l', token: () => {}, prepare })).toThrow('refLogprobs');
+    expect(() => lossOf({ batch: prepare })).toThrow('reads `refLogprobs`');
+  });
+
+  it('can copy the quantities of a token', () => {
+    const seen: object[] = [];
+    const token = (given: TokenQuantities) => void seen.push({ ...given, row: { ...given.row } });
+    lossOf({ lossMetric: 'l', token });
+    const { index, logprob, advantage, row } = seen[1] as TokenQuantities;
+    expect({ index, logprob, advantage, row }).toMatchObject({
+      index: 1,
+      logprob: -1,
+      advantage: 1,
+      row: { index: 0, trained: 2, meanRatio: 1 },
+    });
   });
 });

@@ -8,7 +8,7 @@ import {
   type ArgValues,
   type ExperienceOperator,
 } from '@trinity-rft/core';
-import { pickRow } from '@trinity-rft/core/support';
+import { checkDefinition, type OptionForm, pickRow } from '@trinity-rft/core/support';
 import {
   defineAdvantagePart,
   type AdvantageFacts,
@@ -73,6 +73,9 @@ interface Named {
   readonly doc?: PartDoc;
 }
 
+/** Options that every part but an algorithm has. */
+const ofAll = { doc: 'value', args: 'args?' } as const satisfies Record<string, OptionForm>;
+
 /** Reference to a part: its name, its name with arguments, or its definition. */
 type PartOf<D extends Definition> = string | PartRef | D;
 
@@ -89,16 +92,31 @@ export interface AlgorithmPluginOptions
 
 /**
  * Defines an `algorithm_type`, together with the parts that are given as definitions.
- * @throws ConfigError for an unknown `base`, and for a name that is not a letter followed by
- * letters, digits and _
+ * @throws ConfigError for an unknown `base` or option
  */
 export function defineAlgorithm(options: AlgorithmPluginOptions): AlgorithmDefinition {
+  checkDefinition('Algorithm', options, {
+    doc: 'value',
+    base: 'text?',
+    schema: 'text?',
+    repeatTimes: 'value',
+    advantageFn: 'value',
+    policyLossFn: 'value',
+    klLossFn: 'value',
+    klPenaltyFn: 'value',
+    entropyLossFn: 'value',
+    sampleStrategy: 'value',
+    lossAggMode: 'text?',
+    lossAggNorm: 'value',
+    operators: 'value',
+    dynamicSampling: 'value',
+  });
   const { name, doc, base = 'grpo', advantageFn, policyLossFn, operators, ...settings } = options;
   const preset: AlgorithmPreset = pickRow<AlgorithmPreset>('algorithm', algorithmPresets, base);
   const given = [advantageFn, policyLossFn, ...(operators ?? [])];
   return {
     kind: 'trinity-rft.algorithm',
-    name: checkName(name),
+    name,
     row: {
       ...preset,
       ...settings,
@@ -123,16 +141,21 @@ export function defineAdvantage<S extends ArgSpec>(
       readonly create: (args: ArgValues<S>, seed: number) => AdvantageStrategy;
     },
 ): AdvantageDefinition {
+  checkDefinition('Advantage function', options, {
+    ...ofAll,
+    comparesRuns: 'value',
+    create: 'function',
+  });
   const { name, args = {} as S, doc = named(name), comparesRuns = true, create } = options;
   const who = `Advantage function "${name}"`;
   return {
     kind: 'trinity-rft.advantage',
-    name: checkName(name),
+    name,
     row: defineAdvantagePart({
       args,
       doc,
       comparesRuns,
-      create: (...given) => checkedStrategy(who, create(...given)),
+      create: (...given) => checkedStrategy(who, () => create(...given)),
     }),
   };
 }
@@ -140,8 +163,9 @@ export function defineAdvantage<S extends ArgSpec>(
 /**
  * Defines a `policy_loss_fn` with its derivative, either by a formula over tokens (`token`) or by a
  * function of the whole batch (`batch`).
- * @throws ConfigError for a definition with neither `token` nor `batch`, and for a name that is not
- * a letter followed by letters, digits and _
+ * A quantity that the loss reads must be declared in `needs`.
+ * @throws ConfigError for a definition with neither `token` nor `batch`, and for options that are
+ * unknown, missing or of another type
  */
 export function definePolicyLoss<
   const S extends ArgSpec = Readonly<Record<never, never>>,
@@ -155,20 +179,35 @@ export function definePolicyLoss<
 export function definePolicyLoss<S extends ArgSpec>(
   options: Named & BatchLossDefinition<S>,
 ): PolicyLossFnDefinition;
-export function definePolicyLoss({
-  name,
-  doc = named(name),
-  ...definition
-}: Named & (AnyTokenLoss<ArgSpec> | BatchLossDefinition<ArgSpec>)): PolicyLossFnDefinition {
-  // Checked at run time, because a plugin may be JavaScript or written for another version.
-  if (!('token' in definition || 'batch' in definition))
+export function definePolicyLoss(
+  options: Named & (AnyTokenLoss<ArgSpec> | BatchLossDefinition<ArgSpec>),
+): PolicyLossFnDefinition {
+  const { name, doc = named(name), ...definition } = options;
+  if (!('token' in options || 'batch' in options))
     throw new ConfigError(
       `The policy loss "${name}" has neither \`token\` nor \`batch\`. Give it a formula over tokens, or a function of the whole batch.`,
       { code: 'LOSS_MISSING' },
     );
+  const ofLoss = { ...ofAll, needs: 'value', ratios: 'function?' } as const;
+  if ('batch' in options) checkDefinition('Policy loss', options, { ...ofLoss, batch: 'function' });
+  else
+    checkDefinition('Policy loss', options, {
+      ...ofLoss,
+      lossMetric: 'text',
+      tokenMeans: 'value',
+      rowMeans: 'value',
+      constants: 'function?',
+      prepare: 'function?',
+      row: 'function?',
+      token: 'function',
+      metrics: 'function?',
+      aggregation: 'function?',
+      known: 'function?',
+      wrap: 'function?',
+    });
   return {
     kind: 'trinity-rft.policy-loss',
-    name: checkName(name),
+    name,
     row: policyLossPart({
       ...checkedLoss(`Policy loss "${name}"`, definition),
       doc,
@@ -183,14 +222,15 @@ export function defineOperator<S extends ArgSpec>(
     readonly create: (args: ArgValues<S>) => ExperienceOperator['apply'];
   },
 ): OperatorDefinition {
+  checkDefinition('Operator', options, { ...ofAll, create: 'function' });
   const { name, args = {} as S, doc = named(name), create } = options;
   return {
     kind: 'trinity-rft.operator',
-    name: checkName(name),
+    name,
     row: definePart({
       args,
       doc,
-      create: (given) => checkedOperator(`Operator "${name}"`, create(given)),
+      create: (given) => checkedOperator(`Operator "${name}"`, () => create(given)),
     }),
   };
 }
@@ -204,11 +244,3 @@ function toRef(part: PartOf<Definition>): PartRef {
 }
 
 const named = (name: string): PartDoc => ({ summary: name, formula: '' });
-
-function checkName(name: string): string {
-  if (/^[A-Za-z]\w*$/.test(name)) return name;
-  throw new ConfigError(
-    `${JSON.stringify(name)} cannot name a part of an algorithm. Use letters, digits and _, beginning with a letter, so that it can stand in a YAML file.`,
-    { code: 'NAME_INVALID' },
-  );
-}

@@ -3,7 +3,7 @@
  * export.
  */
 import type { ArgsSchema } from '@trinity-rft/core';
-import { checkName } from '@trinity-rft/core/support';
+import { checkDefinition } from '@trinity-rft/core/support';
 import type { RewardDefinition } from '../reward/index.js';
 import type {
   WorkflowContext,
@@ -47,25 +47,26 @@ export interface WorkflowClassOptions extends Declaration<unknown> {
 /**
  * Declares a workflow that `default_workflow_type` can name. Export the result from a plugin, or
  * pass it to the launcher.
- * @throws ConfigError when the name is empty or has characters that are not allowed
+ * @throws ConfigError for a name with characters that are not allowed, and for options that are
+ * unknown, missing or of another type
  */
 export function defineWorkflow<Args = AnyArgs>(
   options: WorkflowFunctionOptions<Args> | WorkflowClassOptions,
 ): WorkflowDefinition {
-  const name = checkName('Workflow', options.name);
-  return 'run' in options ? ofFunction(name, options) : ofClass(name, options);
+  return 'workflow' in options ? ofClass(options) : ofFunction(options);
 }
 
 const kind = 'trinity-rft.workflow';
+
+const ofBoth = { args: 'schema?', needs: 'value' } as const;
 
 /** Returns the function that checks arguments, or undefined if there is no schema. */
 const checkOf = (args: ArgsSchema | undefined): WorkflowDefinition['checkArgs'] =>
   args && ((given) => workflowArgProblems(args, given));
 
-function ofFunction<Args>(
-  name: string,
-  { args, needs, run }: WorkflowFunctionOptions<Args>,
-): WorkflowDefinition {
+function ofFunction<Args>(options: WorkflowFunctionOptions<Args>): WorkflowDefinition {
+  const name = checkDefinition('Workflow', options, { run: 'function', ...ofBoth });
+  const { args, needs, run } = options;
   const read = (given: AnyArgs): Args =>
     args === undefined ? (given as Args) : readWorkflowArgs(args, given);
   return {
@@ -81,10 +82,9 @@ function ofFunction<Args>(
   };
 }
 
-function ofClass(
-  name: string,
-  { workflow: Class, args, needs }: WorkflowClassOptions,
-): WorkflowDefinition {
+function ofClass(options: WorkflowClassOptions): WorkflowDefinition {
+  const name = checkDefinition('Workflow', options, { workflow: 'workflow', ...ofBoth });
+  const { workflow: Class, args, needs } = options;
   return {
     kind,
     name,

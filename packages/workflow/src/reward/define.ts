@@ -1,6 +1,6 @@
 /** Declares reward functions of plugins. */
 import type { Needs, RewardFn } from '@trinity-rft/core';
-import { checkName } from '@trinity-rft/core/support';
+import { checkDefinition } from '@trinity-rft/core/support';
 
 /** A reward function as it is registered. */
 export interface RewardDefinition {
@@ -20,7 +20,8 @@ export interface RewardDefinition {
 /**
  * Declares a reward function that `default_reward_fn_type` can name. Export the result from a
  * plugin, or pass it to the launcher.
- * @throws ConfigError when the name is empty or has characters that are not allowed
+ * @throws ConfigError for a name with characters that are not allowed, for unknown options, and
+ * without `score`
  */
 export function defineReward(options: {
   readonly name: string;
@@ -30,7 +31,7 @@ export function defineReward(options: {
 }): RewardDefinition {
   return {
     kind: 'trinity-rft.reward',
-    name: checkName('Reward function', options.name),
+    name: checkDefinition('Reward function', options, { score: 'function', needs: 'value' }),
     needs: options.needs,
     create: () => options.score,
   };

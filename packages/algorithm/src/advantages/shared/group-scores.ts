@@ -3,6 +3,7 @@
  * rollouts of the task. They are available on explore steps and on train batches.
  */
 import {
+  ConfigError,
   type AdvantageFn,
   type BatchAdvantageFn,
   type Experience,
@@ -11,6 +12,7 @@ import {
   taskKey,
 } from '@trinity-rft/core';
 import type { AdvantageInput, AdvantageOutput } from '@trinity-rft/core/internal';
+import { returnedBy } from '@trinity-rft/core/support';
 import {
   batchStd,
   groupStats,
@@ -138,7 +140,7 @@ function scoreAll(
   if (groups.length === 0) return { scores: [], metrics: {} };
   const rewards = groups.map((group) => group.rewards);
   const all = rewards.flat();
-  const scored = groups.map((group) => score(group, all));
+  const scored = groups.map((group) => readScores(score(group, all), group));
   const ofGroups = gatherMetrics(
     scored.map(({ metrics }) => metrics),
     'group_advantages',
@@ -147,6 +149,19 @@ function scoreAll(
     scores: scored.map(({ scores }) => scores),
     metrics: { ...ofGroups, 'group_advantages/zero_variance_ratio': zeroVarianceRatio(rewards) },
   };
+}
+
+/** Checks the result of a score function, which may be that of a plugin. */
+function readScores(result: unknown, { rewards }: RewardGroup): ReturnType<ScoreGroup> {
+  const by = returnedBy(
+    'The function given to byGroup',
+    (message) => new ConfigError(message, { code: 'ALGORITHM_RESULT' }),
+  );
+  const { scores, metrics } = by.fields(result, ['scores', 'metrics'], '{ scores, metrics }');
+  const list = by.list(scores, `${rewards.length} numbers as scores, one per reward`);
+  if (list.length !== rewards.length || !list.every((one) => Number.isFinite(one)))
+    throw by.refuse(list, `${rewards.length} finite numbers, one per reward`, ' as scores');
+  return { scores: list as readonly number[], metrics: by.metrics(metrics) };
 }
 
 /**
