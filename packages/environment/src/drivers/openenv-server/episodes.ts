@@ -6,7 +6,7 @@ import {
   type GuardedEpisode,
   type GuardOptions,
 } from '../../play/guarded-episode.js';
-import { noVerdict } from '../../play/play-episode.js';
+import { noVerdict } from '../../play/guarded-episode.js';
 import type { Action, Environment, StepResult } from '../../seam/types.js';
 import type { Tasks } from './tasks.js';
 
