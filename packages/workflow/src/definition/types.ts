@@ -52,7 +52,8 @@ export interface WorkflowContext {
 
 /** Score of a rollout. The recorded calls of the rollout become experiences with this reward. */
 export interface WorkflowOutput {
-  readonly reward: number;
+  /** `true` is 1 and `false` is 0. */
+  readonly reward: number | boolean;
   readonly metrics?: Metrics;
   readonly info?: Readonly<Record<string, unknown>>;
 }
@@ -71,7 +72,12 @@ export interface PendingOutput extends Omit<WorkflowOutput, 'reward'> {
  * Result of a workflow: experiences that the workflow created itself, or a score, a reward or the
  * notice of a pending reward for the recorded calls.
  */
-export type WorkflowResult = readonly Experience[] | WorkflowOutput | PendingOutput | number;
+export type WorkflowResult =
+  | readonly Experience[]
+  | WorkflowOutput
+  | PendingOutput
+  | number
+  | boolean;
 
 /** Instance of a workflow, which was created for a task and may be reused for others. */
 export interface WorkflowInstance {
