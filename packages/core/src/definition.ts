@@ -28,7 +28,7 @@ const forms = {
   args: { accepts: isArgs, expected: 'arguments by name, such as { floor: numberArg(0.5) }' },
 } satisfies Record<string, { accepts: (value: unknown) => boolean; expected: string }>;
 
-/** What an option must be; one with `?` may be undefined. */
+/** Form of an option; one with `?` may be undefined. */
 export type OptionForm = 'value' | `${Exclude<keyof typeof forms, 'value'>}${'' | '?'}`;
 
 /**
