@@ -42,7 +42,11 @@ export function readExperience(
   { refuse, fields, metrics, info, text }: Returned,
 ): Experience {
   const given = fields(value, experienceFields, 'an experience, as createExperience makes it');
-  const eid = fields(given.eid, ['batch', 'task', 'run', 'step', 'suffix'], 'an object as eid, which createExperience({ ...response, reward }) adds');
+  const eid = fields(
+    given.eid,
+    ['batch', 'task', 'run', 'step', 'suffix'],
+    'an object as eid, which createExperience({ ...response, reward }) adds',
+  );
   const id = (name: 'batch' | 'task' | 'suffix'): string | number => {
     const part = eid[name];
     if (typeof part === 'number' && Number.isInteger(part)) return part;
