@@ -29,7 +29,7 @@ describe('teeSink', () => {
   it('writes to all, reports a sink that throws once, closes it and continues without it', async () => {
     const errors: MonitorError[] = [];
     const [good, bad] = [recordingSink(), recordingSink(2)];
-    const tee = teeSink([bad, good], { clock, onError: (error) => errors.push(error) });
+    const tee = teeSink([bad, good], { onError: (error) => errors.push(error) });
     for (const step of [1, 2, 3]) tee.write(record(step));
     expect([good.steps, bad.steps]).toEqual([[1, 2, 3], [1]]);
     await tee.close();
@@ -50,7 +50,7 @@ describe('teeSink', () => {
       write: () => undefined,
       close: () => Promise.reject(new TypeError('busy')),
     };
-    await teeSink([stuck, last], { clock, onError: (error) => errors.push(error) }).close();
+    await teeSink([stuck, last], { onError: (error) => errors.push(error) }).close();
     expect(last.closed).toBe(1);
     expect(errors.map((error) => error.message)).toEqual([
       'A metric sink could not be closed: busy. The run continues without it.',
@@ -82,7 +82,6 @@ describe('teeSink', () => {
     };
     const good = recordingSink();
     const tee = teeSink([broken, good], {
-      clock,
       onError: () => {
         throw new TypeError('c');
       },
@@ -94,7 +93,7 @@ describe('teeSink', () => {
 
   it('ignores records after close', async () => {
     const sink = recordingSink();
-    const tee = teeSink([sink], { clock, onError: () => undefined });
+    const tee = teeSink([sink], { onError: () => undefined });
     await tee.close();
     tee.write(record(1));
     expect(sink.steps).toEqual([]);
@@ -107,7 +106,7 @@ describe('teeSink', () => {
       write: ({ metrics }) => void written.push(Object.keys(metrics)),
       close: () => Promise.resolve(),
     };
-    const tee = teeSink([sink], { clock, onError: (error) => errors.push(error) });
+    const tee = teeSink([sink], { onError: (error) => errors.push(error) });
     tee.write({ ...record(1), metrics: { 'a/sk-abcdefgh12345': 1, 'rollout/reward/mean': 2 } });
     const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`m${i}`, i]));
     for (const step of [2, 3]) tee.write({ ...record(step), metrics: many });

@@ -5,6 +5,7 @@ import {
   type MetricRecord,
   type Metrics,
   type MetricSink,
+  systemClock,
 } from '@trinity-rft/core';
 import { redactText, untilAborted } from '@trinity-rft/core/support';
 import { MonitorError } from './lines/monitor-error.js';
@@ -19,7 +20,8 @@ const mostMetrics = 5000;
 const closeMs = 30_000;
 
 export interface TeeSinkOptions {
-  readonly clock: Pick<Clock, 'after'>;
+  /** Clock of the limit of `close`. @default the system clock */
+  readonly clock?: Pick<Clock, 'after'>;
   /**
    * Called once for each sink that fails, when it is dropped, and once for records that have too
    * many metrics. Errors that it throws are ignored.
@@ -36,7 +38,7 @@ export interface TeeSinkOptions {
  */
 export function teeSink(
   sinks: readonly MetricSink[],
-  { clock, onError }: TeeSinkOptions,
+  { clock = systemClock, onError }: TeeSinkOptions,
 ): MetricSink {
   let alive = [...sinks];
 
