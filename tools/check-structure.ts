@@ -189,7 +189,7 @@ function checkRanges(manifest: Manifest): readonly string[] {
   const all = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies });
   const everyPeer = Object.entries(manifest.peerDependencies ?? {});
   const peers = everyPeer.filter(([name]) => manifest.devDependencies?.[name] !== 'catalog:');
-  const exact = everyPeer.find(([, range]) => range === 'catalog:');
+  const exact = everyPeer.find(([, range]) => /^(catalog:|[\d.]+)$/.test(range));
   if (exact) return [`has ${exact[0]} as a peer of one version: name the range that works`];
   return [...all, ...peers]
     .filter(

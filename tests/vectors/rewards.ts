@@ -2,6 +2,7 @@
 import { createRewardFn, original } from '../../packages/workflow/src/reward/index.ts';
 import { overlongPenalty } from '../../packages/workflow/src/internal.ts';
 import { expectSame } from './compare.ts';
+import type { RewardParts } from '../../packages/core/src/index.ts';
 import type { VectorCase } from './suite.ts';
 
 type Case = Readonly<Record<string, unknown>>;
@@ -19,9 +20,7 @@ async function parts(
     name,
     args,
   )({ response, truth, prompt: undefined, rawTask: {} });
-  return typeof found === 'number'
-    ? { [name]: found }
-    : (found as Readonly<Record<string, number>>);
+  return typeof found === 'number' ? { [name]: found } : (found as RewardParts);
 }
 async function total(...given: Parameters<typeof parts>): Promise<number> {
   return Object.values(await parts(...given)).reduce((sum, part) => sum + part, 0);

@@ -15,8 +15,8 @@ export interface RewardInput {
   readonly reasoning?: string;
 }
 
-/** Named parts, whose sum is the reward; `true` is 1 and `false` is 0. Each part is also a metric. */
-export type RewardParts = Readonly<Record<string, number | boolean>>;
+/** Named parts, whose sum is the reward. Each part is also a metric. */
+export type RewardParts = Readonly<Record<string, number>>;
 
 /** A reward whose parts have reasons. The reasons are stored with the rollout as `info.reasons`. */
 export interface ReasonedReward {
@@ -25,7 +25,7 @@ export interface ReasonedReward {
   readonly reasons: Readonly<Record<string, string>>;
 }
 
-export type RewardResult = ReasonedReward | RewardParts | number | boolean;
+export type RewardResult = ReasonedReward | RewardParts | number;
 
 export type RewardFn = (input: RewardInput) => RewardResult | Promise<RewardResult>;
 

@@ -16,7 +16,7 @@ export { lazily, type Lazy } from './lazily.js';
 export { loadPeer, peerInstall } from './load-peer.js';
 export { machineMemory } from './machine-memory.js';
 export { isTree, mergeTrees, type Tree } from './merge-trees.js';
-export { checkDefinition, type OptionForm } from './definition.js';
+export { checkDefinition } from './definition.js';
 export { numberOfHalf } from './number-of-half.js';
 export { otherInput, textPart } from './other-input.js';
 export { commonKeys } from './common-keys.js';

@@ -74,7 +74,7 @@ export interface TokenLossDefinition<
     out: { readonly sums: Record<RowMean, number> },
     state: NoInfer<State>,
   ) => void;
-  /** Sets `out.loss` and `out.gradient` for a trained token; both are 0 unless set. Returns nothing. */
+  /** Sets `out.loss` and `out.gradient` for a trained token; both are 0 unless set. */
   readonly token: (
     token: TokenQuantities,
     out: TokenResult<TokenMean>,
@@ -128,7 +128,7 @@ export function definePolicyLoss<S extends ArgSpec>(
 export function definePolicyLoss<S extends ArgSpec>(
   definition: AnyTokenLoss<S> | BatchLossDefinition<S>,
 ): PolicyLossPart {
-  if ('batch' in definition) {
+  if (isBatchLoss(definition)) {
     const { batch } = definition;
     return composePolicyLoss(definition, (args) => (input, { mode, norm }) => ({
       terms: [],
@@ -149,6 +149,10 @@ export function definePolicyLoss<S extends ArgSpec>(
   );
   return Object.assign(part, { loss });
 }
+
+const isBatchLoss = <S extends ArgSpec>(
+  definition: AnyTokenLoss<S> | BatchLossDefinition<S>,
+): definition is BatchLossDefinition<S> => 'batch' in definition && Boolean(definition.batch);
 
 /**
  * Defines a policy loss that is a sum of terms or a loss of the whole batch. `open` receives the

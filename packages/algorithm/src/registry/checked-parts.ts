@@ -1,6 +1,6 @@
 /**
- * Wraps plugin functions with checks. Each function gets copies of its arguments, so that it may
- * modify them. If its result is invalid, the error names the plugin.
+ * Wraps plugin functions with checks. Functions that return data get copies of their arguments, so
+ * that they may modify them. If a result is invalid, the error names the plugin.
  */
 import { inspect } from 'node:util';
 import {
@@ -20,6 +20,13 @@ import type { RowFeedback } from '@trinity-rft/core/store';
 import { copyOf, returnedBy, type Returned } from '@trinity-rft/core/support';
 import type { AdvantageStrategy } from '../parts/advantage-part.js';
 import type { AnyTokenLoss, BatchLossDefinition } from '../parts/policy-loss-part.js';
+import type {
+  BatchLoss,
+  RowQuantities,
+  TokenLoss,
+  TokenQuantities,
+  TokenResult,
+} from '../parts/token-loss.js';
 
 const failed = (message: string, cause?: unknown): ConfigError =>
   new ConfigError(message, { code: 'ALGORITHM_RESULT', cause });
@@ -36,13 +43,17 @@ function call<T>(
   [work, ...given]: readonly [AnyFunction, ...unknown[]],
   read: (value: unknown, by: Returned) => T,
 ): T {
-  let value: unknown;
+  const value = named(who, () => work(...(given.map(copyOf) as never[])));
+  return read(value, returnedBy(who, failed));
+}
+
+/** Calls a plugin's function. @throws ConfigError with its name, except for a TrinityError */
+function named<T>(who: string, work: () => T): T {
   try {
-    value = work(...(given.map(copyOf) as never[]));
+    return work();
   } catch (error) {
     throw thrownBy(who, error);
   }
-  return read(value, returnedBy(who, failed));
 }
 
 const thrownBy = (who: string, error: unknown): unknown =>
@@ -119,43 +130,62 @@ const checkedBatchAdvantage =
     });
 
 /**
- * Wraps the functions of a plugin's policy loss, so that their results are checked, and so that
- * they can read only the quantities that `needs` declares.
+ * Wraps the functions of a plugin's policy loss, so that their errors and results name it, and its
+ * formulas, so that they can read only the quantities that `needs` declares.
  */
 export function checkedLoss<D extends object>(who: string, definition: D): D {
-  const { batch, constants, prepare, row, token, metrics, needs } = definition as Partial<
+  const { batch, constants, wrap, needs } = definition as Partial<
     AnyTokenLoss<ArgSpec> & BatchLossDefinition<ArgSpec>
   >;
-  const declared = declaredBy(who, needs ?? { rollouts: true });
-  const same = (value: unknown): unknown => value;
+  if (batch) return { ...definition, batch: checkedBatchLoss(who, batch) };
   return {
     ...definition,
-    ...(batch && { batch: checkedBatchLoss(who, batch, declared) }),
-    ...(constants && { constants: (args: never) => call(who, [constants, args], same) }),
-    ...(prepare && {
-      prepare: (input: LossInput, given: unknown) =>
-        call(
-          who,
-          [(copy: LossInput, own: unknown) => prepare(declared(copy), own), input, given],
-          same,
-        ),
-    }),
-    ...(row && { row: checkedFormula(who, row, declared) }),
-    ...(token && { token: checkedToken(who, token, declared, needs?.entropy === 'gradient') }),
+    ...(constants && { constants: (args: never) => named(who, () => constants(args)) }),
+    wrap: (loss: TokenLoss, args: never) =>
+      checkedTokenLoss(who, wrap ? named(who, () => wrap(loss, args)) : loss, needs),
+  };
+}
+
+/** Wraps a token loss. Its formulas get copies of the quantities, in objects that are reused. */
+function checkedTokenLoss(
+  who: string,
+  loss: TokenLoss,
+  needs: Partial<AlgorithmNeeds> = { rollouts: true },
+): TokenLoss {
+  const { lossMetric, tokenMeans, rowMeans, metrics } = loss;
+  const undeclared = undeclaredQuantities(who, needs);
+  const row = Object.create(undeclared) as RowQuantities;
+  const token = Object.assign(Object.create(undeclared) as TokenQuantities, { row });
+  return {
+    lossMetric,
+    tokenMeans,
+    rowMeans,
+    prepare: (input) => named(who, () => loss.prepare(input)),
+    row: (given, out, state) => {
+      copyRow(given, row, needs);
+      if (loss.row) evaluate(who, loss.row, row, out, state);
+    },
+    token: (given, out, state) => {
+      copyToken(given, token, needs);
+      evaluate(who, loss.token, token, out, state);
+      if (out.entropyGradient !== 0 && needs.entropy !== 'gradient')
+        throw failed(
+          `${who} set out.entropyGradient; define it with entropy: 'gradient' in needs.`,
+        );
+      if (!Number.isFinite(out.loss)) throw notFinite(who, 'loss', out, token);
+      if (!Number.isFinite(out.gradient)) throw notFinite(who, 'gradient', out, token);
+      if (!Number.isFinite(out.entropyGradient))
+        throw notFinite(who, 'entropyGradient', out, token);
+    },
     ...(metrics && {
-      metrics: (state: unknown) => call(who, [metrics, state], (value, by) => by.metrics(value)),
+      metrics: (state) => call(who, [metrics, state], (value, by) => by.metrics(value)),
     }),
   };
 }
 
-type Declared = <T extends object>(given: T) => T;
-type TokenFormula = AnyTokenLoss<ArgSpec>['token'];
-
-/** The need that a loss must declare in order to read a quantity of a token, a row or a batch. */
+/** The need that a loss must declare in order to read a quantity of a token or a row. */
 const needOf = {
   advantage: 'rollouts',
-  advantages: 'rollouts',
-  oldLogprobs: 'rollouts',
   logRatio: 'rollouts',
   ratio: 'rollouts',
   ratioSlope: 'rollouts',
@@ -164,107 +194,110 @@ const needOf = {
   sequenceRatio: 'rollouts',
   drift: 'rollouts',
   refLogRatio: 'referenceLogprobs',
-  refLogprobs: 'referenceLogprobs',
   entropy: 'entropy',
 } as const satisfies Readonly<Record<string, keyof AlgorithmNeeds>>;
 
+const readsEntropy = ({ entropy }: Partial<AlgorithmNeeds>): boolean =>
+  entropy === 'value' || entropy === 'gradient';
+
 /**
- * Returns a function that makes a live view of a token, a row or a batch. Undeclared quantities,
- * which would be constants such as 0, throw when they are read.
+ * Prototype whose getters throw for the quantities that `needs` does not declare, because these are
+ * constants such as 0 or, for `entropy: 'metric'`, means of a sample.
  */
-function declaredBy(who: string, needs: Partial<AlgorithmNeeds>): Declared {
-  const refusals = Object.entries(needOf)
-    .filter(([, need]) => !needs[need] || needs[need] === 'none')
-    .map(([name, need]): [string, PropertyDescriptor] => {
+function undeclaredQuantities(who: string, needs: Partial<AlgorithmNeeds>): object {
+  const undeclared = Object.entries(needOf).filter(([, need]) =>
+    need === 'entropy' ? !readsEntropy(needs) : !needs[need],
+  );
+  const refusals = undeclared.map(([name, need]): [string, PropertyDescriptor] => {
+    const get = (): never => {
       const missing = inspect({ ...needs, [need]: need === 'entropy' ? 'value' : true });
-      const error = `${who} reads \`${name}\`, which it does not declare. Define it with needs: ${missing}.`;
-      const get = (): never => {
-        throw failed(error);
-      };
-      return [name, { get }];
-    });
-  const views = new WeakMap<object, object>();
-  const view = (given: object): object => {
-    const known = views.get(given);
-    if (known) return known;
-    const values = given as Readonly<Record<string, object>>;
-    const own = Object.keys(values).map((key): [string, PropertyDescriptor] => {
-      const get = (): object => (key === 'row' ? view(values[key]!) : values[key]!);
-      return [key, { enumerable: true, get }];
-    });
-    const made = Object.defineProperties({}, Object.fromEntries([...own, ...refusals]));
-    views.set(given, made);
-    return made;
-  };
-  return <T extends object>(given: T) => view(given) as T;
+      throw failed(
+        `${who} reads \`${name}\`, which it does not declare. Define it with needs: ${missing}.`,
+      );
+    };
+    return [name, { get }];
+  });
+  return Object.defineProperties({}, Object.fromEntries(refusals));
 }
 
-/** Calls a formula, which must set the fields of `out` and return nothing. */
-const checkedFormula =
-  <Given extends object, Out>(
-    who: string,
-    formula: (given: Given, out: Out, state: unknown) => unknown,
-    declared: Declared,
-  ) =>
-  (given: Given, out: Out, state: unknown): void => {
-    let value: unknown;
-    try {
-      value = formula(declared(given), out, state);
-    } catch (error) {
-      throw thrownBy(who, error);
-    }
-    if (value === undefined) return;
-    const expected = 'nothing: set `out.loss` and `out.gradient`, or add to `out.sums`';
-    throw returnedBy(who, failed).refuse(value, expected);
-  };
+function copyRow(from: RowQuantities, to: RowQuantities, needs: Partial<AlgorithmNeeds>): void {
+  to.index = from.index;
+  to.trained = from.trained;
+  if (!needs.rollouts) return;
+  to.meanLogRatio = from.meanLogRatio;
+  to.meanRatio = from.meanRatio;
+  to.sequenceRatio = from.sequenceRatio;
+  to.drift = from.drift;
+}
 
-const outputs = ['loss', 'gradient', 'entropyGradient'] as const;
+function copyToken(
+  from: TokenQuantities,
+  to: TokenQuantities,
+  needs: Partial<AlgorithmNeeds>,
+): void {
+  to.index = from.index;
+  to.logprob = from.logprob;
+  if (needs.rollouts) {
+    to.logRatio = from.logRatio;
+    to.ratio = from.ratio;
+    to.ratioSlope = from.ratioSlope;
+    to.advantage = from.advantage;
+  }
+  if (needs.referenceLogprobs) to.refLogRatio = from.refLogRatio;
+  if (readsEntropy(needs)) to.entropy = from.entropy;
+}
 
-function checkedToken(
+/**
+ * Calls a formula, which sets the fields of `out`. Refuses a result with a loss or a gradient, which
+ * would be ignored.
+ */
+function evaluate<Given, Out extends object>(
   who: string,
-  token: TokenFormula,
-  declared: Declared,
-  differentiatesEntropy: boolean,
-): TokenFormula {
-  const formula = checkedFormula(who, token, declared);
-  return (given, out, state) => {
-    formula(given, out, state);
-    if (out.entropyGradient !== 0 && !differentiatesEntropy)
-      throw failed(`${who} set out.entropyGradient; define it with entropy: 'gradient' in needs.`);
-    for (const name of outputs)
-      if (!Number.isFinite(out[name]))
-        throw failed(
-          `${who} set out.${name} to ${String(out[name])}; expected a finite number. The token was ${JSON.stringify(declared(given))}.`,
-        );
-  };
+  formula: (given: Given, out: Out, state: unknown) => unknown,
+  given: Given,
+  out: Out,
+  state: unknown,
+): void {
+  let value: unknown;
+  try {
+    value = formula(given, out, state);
+  } catch (error) {
+    throw thrownBy(who, error);
+  }
+  if (typeof value !== 'object' || value === null || value === out) return;
+  if ('loss' in value || 'gradient' in value)
+    throw returnedBy(who, failed).refuse(
+      value,
+      'nothing: `token` sets `out.loss` and `out.gradient`',
+    );
 }
+
+const notFinite = (
+  who: string,
+  name: 'loss' | 'gradient' | 'entropyGradient',
+  out: TokenResult,
+  { row, ...token }: TokenQuantities,
+): ConfigError =>
+  failed(
+    `${who} set out.${name} to ${String(out[name])}; expected a finite number. The token was ${inspect({ ...token, row: { ...row } }, { breakLength: Infinity })}.`,
+  );
 
 const checkedBatchLoss =
-  (who: string, batch: BatchLossDefinition<ArgSpec>['batch'], declared: Declared): typeof batch =>
-  (input, ...more) =>
-    call(
-      who,
-      [(copy: LossInput, ...rest: typeof more) => batch(declared(copy), ...rest), input, ...more],
-      (value, by) => {
-        const names = ['loss', 'gradLogprobs', 'metrics'] as const;
-        const { loss, gradLogprobs, metrics } = by.fields(
-          value,
-          names,
-          '{ loss, gradLogprobs, metrics }',
-        );
-        if (!Number.isFinite(loss)) throw by.refuse(loss, 'a finite number', ' as loss');
-        const { actionMask } = input;
-        const gradient = Float64Array.from(
-          numbers(gradLogprobs, actionMask.length, ' as gradLogprobs', by),
-        );
-        const wrong = gradient.findIndex(
-          (each, t) => actionMask[t] === 1 && !Number.isFinite(each),
-        );
-        if (wrong >= 0)
-          throw by.refuse(gradient[wrong], 'a finite number', ` as gradLogprobs[${wrong}]`);
-        return { loss: loss as number, gradLogprobs: gradient, metrics: by.metrics(metrics) };
-      },
-    );
+  (who: string, batch: AnyFunction) =>
+  (input: LossInput, ...more: readonly unknown[]): BatchLoss =>
+    call(who, [batch, input, ...more], (value, by) => {
+      const names = ['loss', 'gradLogprobs', 'metrics'] as const;
+      const read = by.fields(value, names, '{ loss, gradLogprobs, metrics }');
+      if (!Number.isFinite(read.loss)) throw by.refuse(read.loss, 'a finite number', ' as loss');
+      const { actionMask } = input;
+      const gradLogprobs = Float64Array.from(
+        numbers(read.gradLogprobs, actionMask.length, ' as gradLogprobs', by),
+      );
+      const wrong = gradLogprobs.findIndex((each, t) => actionMask[t] === 1 && !isFinite(each));
+      if (wrong >= 0)
+        throw by.refuse(gradLogprobs[wrong], 'a finite number', ` as gradLogprobs[${wrong}]`);
+      return { loss: read.loss as number, gradLogprobs, metrics: by.metrics(read.metrics) };
+    });
 
 /**
  * Reads the experiences that a plugin returned. Rejects duplicate ids, because a store accepts each

@@ -11,7 +11,12 @@ import {
   isAlgorithmPlugin,
 } from './definitions.js';
 import { extendTables } from './extend-tables.js';
-import type { RowQuantities, TokenQuantities, TokenResult } from '../parts/token-loss.js';
+import type {
+  RowQuantities,
+  TokenLoss,
+  TokenQuantities,
+  TokenResult,
+} from '../parts/token-loss.js';
 
 /** Rewards above the median of the task. */
 const median = defineAdvantage({
@@ -217,9 +222,9 @@ describe('definitions of plugins', () => {
       'Operator "mine" has no `create`; expected a function.',
     ],
     [
-      'arguments without ranges',
-      () => [defineAdvantage({ name: 'mine', args: { a: 1 }, create: () => ({}) } as never)],
-      'Advantage function "mine" has { a: 1 } as `args`',
+      'a name that YAML reads as a number',
+      () => [defineAlgorithm({ name: '1' })],
+      'Algorithm name "1" is invalid. Begin it with a letter',
     ],
   ])('reject %s', (_what, definitions, message) => {
     expect(() => extendTables(builtInTables, definitions())).toThrow(message);
@@ -304,27 +309,29 @@ describe('results of plugins', () => {
     [{ scores: [1, NaN], metrics: {} }, 'returned [ 1, NaN ] as scores'],
     [Promise.resolve(), 'a Promise that was not awaited; expected { scores, metrics }'],
     [[1, 2], 'returned [ 1, 2 ]; expected { scores, metrics }.'],
-    [{ scores: [1, 2], metrics: { a: 'b' } }, 'for the metric "a"'],
   ])('of byGroup are refused: %#', (value, message) => {
     const { row } = defineAdvantage({ name: 'mine', create: () => byGroup(() => value as never) });
-    expect(() => row.make('x', {}, 0).advantage!(experiences)).toThrow(message);
+    const { advantage } = row.make('x', {}, 0);
+    expect(() => advantage!(experiences)).toThrow(/^Advantage function "mine" threw: /);
+    expect(() => advantage!(experiences)).toThrow(message);
   });
 
-  it('of byGroup may lack metrics', () => {
-    const create = () => byGroup(() => ({ scores: [1, 2] }) as never);
+  it('of byGroup may lack metrics, and be typed arrays', () => {
+    const create = () => byGroup(() => ({ scores: Float32Array.of(1, 2) }) as never);
     const { advantage } = defineAdvantage({ name: 'mine', create }).row.make('x', {}, 0);
     expect(advantage!(experiences).experiences.map((one) => one.advantages![0])).toEqual([1, 2]);
   });
 
-  const lossOf = (options: object) =>
-    createAlgorithm(
+  const lossOf = (options: object, batches = 1) => {
+    const algorithm = createAlgorithm(
       { advantageFn: { name: 'grpo' }, policyLossFn: { name: 'mine' } },
       {
         tables: extendTables(builtInTables, [
           definePolicyLoss({ name: 'mine', ...options } as never),
         ]),
       },
-    ).loss({
+    );
+    const input = {
       step: 1,
       offsets: Int32Array.of(0, 2),
       actionMask: Uint8Array.of(1, 1),
@@ -333,7 +340,10 @@ describe('results of plugins', () => {
       advantages: Float32Array.of(1, 1),
       refLogprobs: Float32Array.of(-1, -1),
       entropy: Float32Array.of(1, 1),
-    });
+    };
+    for (let i = 1; i < batches; i++) algorithm.loss(input);
+    return algorithm.loss(input);
+  };
   const loss = (result: unknown) => lossOf({ batch: () => result });
 
   it.each([
@@ -349,12 +359,13 @@ describe('results of plugins', () => {
     expect(() => loss(value)).toThrow(message);
   });
 
+  const readsEntropy = ({ entropy }: TokenQuantities) => void entropy;
+
   it.each([
-    [() => ({ loss: 1, gradient: 1 }), 'returned { loss: 1, gradient: 1 }; expected nothing: set'],
-    [async () => undefined, 'returned a Promise that was not awaited; expected nothing'],
+    [() => ({ loss: 1, gradient: 1 }), 'returned { loss: 1, gradient: 1 }; expected nothing:',
     [
       (_token: object, out: TokenResult) => void (out.gradient = NaN),
-      'set out.gradient to NaN; expected a finite number. The token was {"logprob":-1,',
+      'set out.gradient to NaN; expected a finite number. The token was { index: 0, logprob: -1,',
     ],
     [
       (_token: object, out: TokenResult) => void (out.entropyGradient = 1),
@@ -366,10 +377,7 @@ describe('results of plugins', () => {
       },
       'threw: oops',
     ],
-    [
-      ({ entropy }: TokenQuantities) => void entropy,
-      "needs: { rollouts: true, entropy: 'value' }.",
-    ],
+    [readsEntropy, "needs: { rollouts: true, entropy: 'value' }."],
     [
       ({ refLogRatio }: TokenQuantities) => void refLogRatio,
       'reads `refLogRatio`, which it does not declare. Define it with needs: { rollouts: true, referenceLogprobs: true }.',
@@ -385,11 +393,61 @@ describe('results of plugins', () => {
     expect(() => lossOf({ needs, lossMetric: 'l', token })).toThrow(
       "reads `advantage`, which it does not declare. Define it with needs: { entropy: 'value', rollouts: true }.",
     );
+    expect(() =>
+      lossOf({ needs: { entropy: 'metric' }, lossMetric: 'l', token: readsEntropy }),
+    ).toThrow("needs: { entropy: 'value' }.");
     const row = ({ meanRatio }: RowQuantities) => void meanRatio;
     expect(() => lossOf({ needs, lossMetric: 'l', token: () => {}, row })).toThrow('meanRatio');
-    const prepare = ({ refLogprobs }: LossInput) => refLogprobs;
-    expect(() => lossOf({ lossMetric: 'l', token: () => {}, prepare })).toThrow('refLogprobs');
-    expect(() => lossOf({ batch: prepare })).toThrow('reads `refLogprobs`');
+  });
+
+  it('may test for columns of the batch that `needs` leaves out', () => {
+    const prepare = ({ refLogprobs }: LossInput) => (refLogprobs ? 2 : 3);
+    const token = (_token: object, out: TokenResult, state: number) => void (out.gradient = state);
+    expect(lossOf({ lossMetric: 'l', token, prepare }).gradLogprobs[0]).toBe(1);
+    const batch = (input: LossInput) => ({ loss: prepare(input), gradLogprobs: [0, 0] });
+    expect(lossOf({ batch }).loss).toBe(2);
+  });
+
+  it('keeps state of a loss across batches', () => {
+    const constants = () => ({ batches: 0 });
+    const prepare = (_input: LossInput, state: { batches: number }) => {
+      state.batches++;
+      return state;
+    };
+    const token = (_token: object, out: TokenResult, state: { batches: number }) =>
+      void (out.gradient = state.batches);
+    const { gradLogprobs } = lossOf({ lossMetric: 'l', constants, prepare, token }, 3);
+    expect([...gradLogprobs]).toEqual([1.5, 1.5]);
+  });
+
+  it.each([
+    (token: TokenQuantities, out: TokenResult) => (out.gradient = -token.advantage),
+    (token: TokenQuantities, out: TokenResult) =>
+      Object.assign(out, { gradient: -token.advantage }),
+    (token: TokenQuantities, out: TokenResult) => {
+      token.advantage *= -1;
+      out.gradient = token.advantage;
+    },
+  ])('takes formulas that return `out` or a number, or change the token: %#', (token) => {
+    const options = { batch: undefined, lossMetric: 'l', token, row: () => 1 };
+    expect([...lossOf(options).gradLogprobs]).toEqual([-0.5, -0.5]);
+  });
+
+  it('of `wrap` are checked, and may copy the token', () => {
+    const token = ({ advantage }: TokenQuantities, out: TokenResult) =>
+      void (out.gradient = advantage);
+    const wrapped = (wrap: (loss: TokenLoss) => TokenLoss['token']) => () =>
+      lossOf({
+        lossMetric: 'l',
+        token,
+        wrap: (loss: TokenLoss) => ({ ...loss, token: wrap(loss) }),
+      });
+    const { gradLogprobs } = wrapped((loss) => (given, out, state) => {
+      loss.token({ ...given, advantage: 4 }, out, state);
+    })();
+    expect([...gradLogprobs]).toEqual([2, 2]);
+    expect(wrapped(() => () => ({ loss: 1 }))).toThrow('returned { loss: 1 }; expected nothing');
+    expect(wrapped(() => readsEntropy)).toThrow('reads `entropy`');
   });
 
   it('can copy the quantities of a token', () => {

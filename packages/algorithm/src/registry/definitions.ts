@@ -8,7 +8,7 @@ import {
   type ArgValues,
   type ExperienceOperator,
 } from '@trinity-rft/core';
-import { checkDefinition, type OptionForm, pickRow } from '@trinity-rft/core/support';
+import { checkDefinition, didYouMean, pickRow } from '@trinity-rft/core/support';
 import {
   defineAdvantagePart,
   type AdvantageFacts,
@@ -73,9 +73,6 @@ interface Named {
   readonly doc?: PartDoc;
 }
 
-/** Options that every part but an algorithm has. */
-const ofAll = { doc: 'value', args: 'args?' } as const satisfies Record<string, OptionForm>;
-
 /** Reference to a part: its name, its name with arguments, or its definition. */
 type PartOf<D extends Definition> = string | PartRef | D;
 
@@ -90,33 +87,43 @@ export interface AlgorithmPluginOptions
   readonly operators?: readonly PartOf<OperatorDefinition>[];
 }
 
+const isOption: Readonly<Record<keyof AlgorithmPluginOptions, true>> = {
+  name: true,
+  doc: true,
+  base: true,
+  schema: true,
+  repeatTimes: true,
+  advantageFn: true,
+  policyLossFn: true,
+  klLossFn: true,
+  klPenaltyFn: true,
+  entropyLossFn: true,
+  sampleStrategy: true,
+  lossAggMode: true,
+  lossAggNorm: true,
+  operators: true,
+  dynamicSampling: true,
+};
+
 /**
  * Defines an `algorithm_type`, together with the parts that are given as definitions.
- * @throws ConfigError for an unknown `base` or option
+ * @throws ConfigError for an unknown `base` or option, and for an invalid name
  */
 export function defineAlgorithm(options: AlgorithmPluginOptions): AlgorithmDefinition {
-  checkDefinition('Algorithm', options, {
-    doc: 'value',
-    base: 'text?',
-    schema: 'text?',
-    repeatTimes: 'value',
-    advantageFn: 'value',
-    policyLossFn: 'value',
-    klLossFn: 'value',
-    klPenaltyFn: 'value',
-    entropyLossFn: 'value',
-    sampleStrategy: 'value',
-    lossAggMode: 'text?',
-    lossAggNorm: 'value',
-    operators: 'value',
-    dynamicSampling: 'value',
-  });
   const { name, doc, base = 'grpo', advantageFn, policyLossFn, operators, ...settings } = options;
+  const unknown = Object.entries(options).find(
+    ([key, value]) => value !== undefined && !Object.hasOwn(isOption, key),
+  );
+  if (unknown)
+    throw new ConfigError(
+      `Algorithm "${name}" has no option "${unknown[0]}".${didYouMean(unknown[0], Object.keys(isOption))}`,
+      { code: 'DEFINITION_INVALID' },
+    );
   const preset: AlgorithmPreset = pickRow<AlgorithmPreset>('algorithm', algorithmPresets, base);
   const given = [advantageFn, policyLossFn, ...(operators ?? [])];
   return {
     kind: 'trinity-rft.algorithm',
-    name,
+    name: checkPart('Algorithm', options),
     row: {
       ...preset,
       ...settings,
@@ -141,16 +148,11 @@ export function defineAdvantage<S extends ArgSpec>(
       readonly create: (args: ArgValues<S>, seed: number) => AdvantageStrategy;
     },
 ): AdvantageDefinition {
-  checkDefinition('Advantage function', options, {
-    ...ofAll,
-    comparesRuns: 'value',
-    create: 'function',
-  });
   const { name, args = {} as S, doc = named(name), comparesRuns = true, create } = options;
   const who = `Advantage function "${name}"`;
   return {
     kind: 'trinity-rft.advantage',
-    name,
+    name: checkPart('Advantage function', options, ['create']),
     row: defineAdvantagePart({
       args,
       doc,
@@ -162,10 +164,8 @@ export function defineAdvantage<S extends ArgSpec>(
 
 /**
  * Defines a `policy_loss_fn` with its derivative, either by a formula over tokens (`token`) or by a
- * function of the whole batch (`batch`).
- * A quantity that the loss reads must be declared in `needs`.
- * @throws ConfigError for a definition with neither `token` nor `batch`, and for options that are
- * unknown, missing or of another type
+ * function of the whole batch (`batch`). A formula can read only the quantities that `needs` declares.
+ * @throws ConfigError for a definition with neither `token` nor `batch`, and for an invalid name
  */
 export function definePolicyLoss<
   const S extends ArgSpec = Readonly<Record<never, never>>,
@@ -183,31 +183,16 @@ export function definePolicyLoss(
   options: Named & (AnyTokenLoss<ArgSpec> | BatchLossDefinition<ArgSpec>),
 ): PolicyLossFnDefinition {
   const { name, doc = named(name), ...definition } = options;
-  if (!('token' in options || 'batch' in options))
+  const { token, batch } = options as Partial<AnyTokenLoss<ArgSpec> & BatchLossDefinition<ArgSpec>>;
+  // Checked at run time, because a plugin may be JavaScript or written for another version.
+  if (typeof token !== 'function' && typeof batch !== 'function')
     throw new ConfigError(
       `The policy loss "${name}" has neither \`token\` nor \`batch\`. Give it a formula over tokens, or a function of the whole batch.`,
       { code: 'LOSS_MISSING' },
     );
-  const ofLoss = { ...ofAll, needs: 'value', ratios: 'function?' } as const;
-  if ('batch' in options) checkDefinition('Policy loss', options, { ...ofLoss, batch: 'function' });
-  else
-    checkDefinition('Policy loss', options, {
-      ...ofLoss,
-      lossMetric: 'text',
-      tokenMeans: 'value',
-      rowMeans: 'value',
-      constants: 'function?',
-      prepare: 'function?',
-      row: 'function?',
-      token: 'function',
-      metrics: 'function?',
-      aggregation: 'function?',
-      known: 'function?',
-      wrap: 'function?',
-    });
   return {
     kind: 'trinity-rft.policy-loss',
-    name,
+    name: checkPart('Policy loss', options),
     row: policyLossPart({
       ...checkedLoss(`Policy loss "${name}"`, definition),
       doc,
@@ -222,11 +207,10 @@ export function defineOperator<S extends ArgSpec>(
     readonly create: (args: ArgValues<S>) => ExperienceOperator['apply'];
   },
 ): OperatorDefinition {
-  checkDefinition('Operator', options, { ...ofAll, create: 'function' });
   const { name, args = {} as S, doc = named(name), create } = options;
   return {
     kind: 'trinity-rft.operator',
-    name,
+    name: checkPart('Operator', options, ['create']),
     row: definePart({
       args,
       doc,
@@ -244,3 +228,17 @@ function toRef(part: PartOf<Definition>): PartRef {
 }
 
 const named = (name: string): PartDoc => ({ summary: name, formula: '' });
+
+/** Checks a definition, and that its name begins with a letter. Returns the name. */
+function checkPart<Options extends Named>(
+  what: string,
+  options: Options,
+  functions: readonly (keyof Options & string)[] = [],
+): string {
+  const name = checkDefinition(what, options, { functions });
+  if (/^[A-Za-z]/.test(name)) return name;
+  throw new ConfigError(
+    `${what} name "${name}" is invalid. Begin it with a letter, so that it needs no quotes in a YAML file.`,
+    { code: 'NAME_INVALID' },
+  );
+}

@@ -207,7 +207,7 @@ async function beforeDeadline<T>(
   }
 }
 
-export const noVerdict = (): EnvironmentError =>
+const noVerdict = (): EnvironmentError =>
   new EnvironmentError('The environment ended the episode without a reward or a grade.', {
     code: 'ENVIRONMENT_NO_VERDICT',
   });

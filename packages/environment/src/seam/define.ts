@@ -132,23 +132,16 @@ const owner: ArgsOwner = {
 /**
  * Declares an environment that `workflow_args.environment` can name. Export the result from a
  * plugin, or pass it to the launcher.
- * @throws ConfigError for a name with characters that are not allowed, for options that are
- * unknown, missing or of another type, and for an action format that does not contain the
+ * @throws ConfigError for a name with characters that are not allowed, without `open`,
+ * for `args` or `rows` that are not a schema, and for an action format that does not contain the
  * placeholder exactly once
  */
 export function defineEnvironment<Args = AnyArgs>(
   options: EnvironmentOptions<Args>,
 ): EnvironmentDefinition {
   const name = checkDefinition('Environment', options, {
-    description: 'text',
-    args: 'schema?',
-    rows: 'schema?',
-    needs: 'function?',
-    play: 'value',
-    judged: 'value',
-    open: 'function',
-    tasks: 'function?',
-    solver: 'function?',
+    functions: ['open'],
+    schemas: ['args', 'rows'],
   });
   const { description, args: schema, rows, needs, play = {}, judged = false } = options;
   const { open, tasks, solver } = options;

@@ -47,25 +47,26 @@ export interface WorkflowClassOptions extends Declaration<unknown> {
 /**
  * Declares a workflow that `default_workflow_type` can name. Export the result from a plugin, or
  * pass it to the launcher.
- * @throws ConfigError for a name with characters that are not allowed, and for options that are
- * unknown, missing or of another type
+ * @throws ConfigError for a name with characters that are not allowed, without `run` or a class, and
+ * for `args` that are not a schema
  */
 export function defineWorkflow<Args = AnyArgs>(
   options: WorkflowFunctionOptions<Args> | WorkflowClassOptions,
 ): WorkflowDefinition {
-  return 'workflow' in options ? ofClass(options) : ofFunction(options);
+  const { run, workflow } = options as Partial<WorkflowFunctionOptions & WorkflowClassOptions>;
+  return run === undefined && workflow !== undefined
+    ? ofClass(options as WorkflowClassOptions)
+    : ofFunction(options as WorkflowFunctionOptions<Args>);
 }
 
 const kind = 'trinity-rft.workflow';
-
-const ofBoth = { args: 'schema?', needs: 'value' } as const;
 
 /** Returns the function that checks arguments, or undefined if there is no schema. */
 const checkOf = (args: ArgsSchema | undefined): WorkflowDefinition['checkArgs'] =>
   args && ((given) => workflowArgProblems(args, given));
 
 function ofFunction<Args>(options: WorkflowFunctionOptions<Args>): WorkflowDefinition {
-  const name = checkDefinition('Workflow', options, { run: 'function', ...ofBoth });
+  const name = checkDefinition('Workflow', options, { functions: ['run'], schemas: ['args'] });
   const { args, needs, run } = options;
   const read = (given: AnyArgs): Args =>
     args === undefined ? (given as Args) : readWorkflowArgs(args, given);
@@ -83,7 +84,7 @@ function ofFunction<Args>(options: WorkflowFunctionOptions<Args>): WorkflowDefin
 }
 
 function ofClass(options: WorkflowClassOptions): WorkflowDefinition {
-  const name = checkDefinition('Workflow', options, { workflow: 'workflow', ...ofBoth });
+  const name = checkDefinition('Workflow', options, { classes: ['workflow'], schemas: ['args'] });
   const { workflow: Class, args, needs } = options;
   return {
     kind,

@@ -52,8 +52,7 @@ export interface WorkflowContext {
 
 /** Score of a rollout. The recorded calls of the rollout become experiences with this reward. */
 export interface WorkflowOutput {
-  /** `true` is 1 and `false` is 0. */
-  readonly reward: number | boolean;
+  readonly reward: number;
   readonly metrics?: Metrics;
   readonly info?: Readonly<Record<string, unknown>>;
 }
@@ -70,12 +69,13 @@ export interface PendingOutput extends Omit<WorkflowOutput, 'reward'> {
 
 /**
  * Result of a workflow: experiences that the workflow created itself, or a score, a reward or the
- * notice of a pending reward for the recorded calls.
+ * notice of a pending reward for the recorded calls. A reward of `true` is 1, and `false` is 0.
  */
 export type WorkflowResult =
   | readonly Experience[]
   | WorkflowOutput
   | PendingOutput
+  | (Omit<WorkflowOutput, 'reward'> & { readonly reward: boolean })
   | number
   | boolean;
 

@@ -342,7 +342,7 @@ describe('rlcr_reward', () => {
       const scored = await rlcr(response(row.answer_correct ? '4' : '5', row.confidence), {
         weights,
       });
-      const sum = Object.values(scored).reduce<number>((total, part) => total + Number(part), 0);
+      const sum = Object.values(scored).reduce((total, part) => total + part, 0);
       const figures = Object.entries({ ...scored, sum }).filter(([name]) => name in row);
       expect(figures.length).toBeGreaterThan(1);
       for (const [name, figure] of figures)

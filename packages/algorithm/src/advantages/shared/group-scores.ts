@@ -3,7 +3,6 @@
  * rollouts of the task. They are available on explore steps and on train batches.
  */
 import {
-  ConfigError,
   type AdvantageFn,
   type BatchAdvantageFn,
   type Experience,
@@ -151,17 +150,17 @@ function scoreAll(
   };
 }
 
-/** Checks the result of a score function, which may be that of a plugin. */
+/**
+ * Checks the result of a score function, which may be that of a plugin.
+ * @throws RangeError for a result that is not a score per reward
+ */
 function readScores(result: unknown, { rewards }: RewardGroup): ReturnType<ScoreGroup> {
-  const by = returnedBy(
-    'The function given to byGroup',
-    (message) => new ConfigError(message, { code: 'ALGORITHM_RESULT' }),
-  );
-  const { scores, metrics } = by.fields(result, ['scores', 'metrics'], '{ scores, metrics }');
-  const list = by.list(scores, `${rewards.length} numbers as scores, one per reward`);
-  if (list.length !== rewards.length || !list.every((one) => Number.isFinite(one)))
-    throw by.refuse(list, `${rewards.length} finite numbers, one per reward`, ' as scores');
-  return { scores: list as readonly number[], metrics: by.metrics(metrics) };
+  const by = returnedBy('The function given to byGroup', (message) => new RangeError(message));
+  const read = by.fields(result, ['scores', 'metrics'], '{ scores, metrics }');
+  const scores = Array.from((read.scores ?? []) as ArrayLike<number>);
+  if (scores.length !== rewards.length || !scores.every((one) => Number.isFinite(one)))
+    throw by.refuse(read.scores, `${rewards.length} finite numbers, one per reward`, ' as scores');
+  return { scores, metrics: (read.metrics ?? {}) as Metrics };
 }
 
 /**

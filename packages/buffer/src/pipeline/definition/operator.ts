@@ -91,22 +91,15 @@ export interface TaskOperatorOptions<S extends ArgSpec> extends TaskOperatorFact
 
 /**
  * Declares an operator of the task pipeline. Export the result from a plugin.
- * @throws ConfigError for a name with characters that are not allowed, and for options that are
- * unknown, missing or of another type
+ * @throws ConfigError for a name with characters that are not allowed, and without `create`
  */
 export function defineTaskOperator<const S extends ArgSpec = Readonly<Record<never, never>>>(
   options: TaskOperatorOptions<S>,
 ): TaskOperatorDefinition {
-  const name = checkDefinition('Task operator', options, {
-    args: 'args?',
-    create: 'function',
-    auxiliaryModel: 'text?',
-    adds: 'value',
-  });
   const { args = {} as S, auxiliaryModel, adds, create } = options;
   return {
     kind: 'trinity-rft.task-operator',
-    name,
+    name: checkDefinition('Task operator', options, { functions: ['create'] }),
     args,
     auxiliaryModel,
     adds,
