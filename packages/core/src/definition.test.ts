@@ -2,10 +2,10 @@ import { expect, it } from 'vitest';
 import { checkDefinition } from './definition.js';
 
 const score = (): number => 1;
-const required = { functions: ['score'], classes: ['world'], schemas: ['args'] } as const;
+const formOf = { score: 'function', world: 'class', args: 'schema' } as const;
 const check = (options: object): string => {
   const given = { name: 'bad', score, world: class {}, args: undefined, ...options };
-  return checkDefinition('Reward function', given, required);
+  return checkDefinition('Reward function', given, formOf);
 };
 
 it('returns the name of a definition that has its functions', () => {

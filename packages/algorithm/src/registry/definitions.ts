@@ -152,7 +152,7 @@ export function defineAdvantage<S extends ArgSpec>(
   const who = `Advantage function "${name}"`;
   return {
     kind: 'trinity-rft.advantage',
-    name: checkPart('Advantage function', options, ['create']),
+    name: checkPart('Advantage function', options, { create: 'function' }),
     row: defineAdvantagePart({
       args,
       doc,
@@ -210,7 +210,7 @@ export function defineOperator<S extends ArgSpec>(
   const { name, args = {} as S, doc = named(name), create } = options;
   return {
     kind: 'trinity-rft.operator',
-    name: checkPart('Operator', options, ['create']),
+    name: checkPart('Operator', options, { create: 'function' }),
     row: definePart({
       args,
       doc,
@@ -230,15 +230,11 @@ function toRef(part: PartOf<Definition>): PartRef {
 const named = (name: string): PartDoc => ({ summary: name, formula: '' });
 
 /** Checks a definition, and that its name begins with a letter. Returns the name. */
-function checkPart<Options extends Named>(
-  what: string,
-  options: Options,
-  functions: readonly (keyof Options & string)[] = [],
-): string {
-  const name = checkDefinition(what, options, { functions });
+function checkPart(...given: Parameters<typeof checkDefinition>): string {
+  const name = checkDefinition(...given);
   if (/^[A-Za-z]/.test(name)) return name;
   throw new ConfigError(
-    `${what} name "${name}" is invalid. Begin it with a letter, so that it needs no quotes in a YAML file.`,
+    `${given[0]} name "${name}" is invalid. Begin it with a letter, so that it needs no quotes in a YAML file.`,
     { code: 'NAME_INVALID' },
   );
 }

@@ -140,8 +140,9 @@ export function defineEnvironment<Args = AnyArgs>(
   options: EnvironmentOptions<Args>,
 ): EnvironmentDefinition {
   const name = checkDefinition('Environment', options, {
-    functions: ['open'],
-    schemas: ['args', 'rows'],
+    open: 'function',
+    args: 'schema',
+    rows: 'schema',
   });
   const { description, args: schema, rows, needs, play = {}, judged = false } = options;
   const { open, tasks, solver } = options;

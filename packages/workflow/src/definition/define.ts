@@ -66,7 +66,7 @@ const checkOf = (args: ArgsSchema | undefined): WorkflowDefinition['checkArgs'] 
   args && ((given) => workflowArgProblems(args, given));
 
 function ofFunction<Args>(options: WorkflowFunctionOptions<Args>): WorkflowDefinition {
-  const name = checkDefinition('Workflow', options, { functions: ['run'], schemas: ['args'] });
+  const name = checkDefinition('Workflow', options, { run: 'function', args: 'schema' });
   const { args, needs, run } = options;
   const read = (given: AnyArgs): Args =>
     args === undefined ? (given as Args) : readWorkflowArgs(args, given);
@@ -84,7 +84,7 @@ function ofFunction<Args>(options: WorkflowFunctionOptions<Args>): WorkflowDefin
 }
 
 function ofClass(options: WorkflowClassOptions): WorkflowDefinition {
-  const name = checkDefinition('Workflow', options, { classes: ['workflow'], schemas: ['args'] });
+  const name = checkDefinition('Workflow', options, { workflow: 'class', args: 'schema' });
   const { workflow: Class, args, needs } = options;
   return {
     kind,

@@ -40,7 +40,7 @@ export function defineReward(options: {
   const { needs, score } = options;
   return {
     kind: 'trinity-rft.reward',
-    name: checkDefinition('Reward function', options, { functions: ['score'] }),
+    name: checkDefinition('Reward function', options, { score: 'function' }),
     needs,
     create: () => async (input) => withNumbers(await score(input)) as RewardResult,
   };

@@ -99,7 +99,7 @@ export function defineTaskOperator<const S extends ArgSpec = Readonly<Record<nev
   const { args = {} as S, auxiliaryModel, adds, create } = options;
   return {
     kind: 'trinity-rft.task-operator',
-    name: checkDefinition('Task operator', options, { functions: ['create'] }),
+    name: checkDefinition('Task operator', options, { create: 'function' }),
     args,
     auxiliaryModel,
     adds,
