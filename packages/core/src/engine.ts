@@ -533,7 +533,7 @@ export interface EngineOptions extends CriticEngineOptions {
   /** Byte string of each token id; required for stop strings and grammars. @default empty */
   readonly tokenBytes?: readonly Uint8Array[];
   /** Adapters to train instead of the weights. @default no adapters */
-  readonly lora?: AdapterOptions;
+  readonly lora?: AdapterOptions | undefined;
   /**
    * Format of the frozen base weights that the adapters are added to. Requires {@link lora}.
    * Sampling, log-probabilities and gradients all use the quantised weights.

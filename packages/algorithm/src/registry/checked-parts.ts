@@ -20,7 +20,7 @@ import type { RowFeedback } from '@trinity-rft/core/store';
 import { copyOf, returnedBy, type Returned } from '@trinity-rft/core/support';
 import type { AdvantageStrategy } from '../parts/advantage-part.js';
 import type { AnyTokenLoss, BatchLossDefinition } from '../parts/policy-loss-part.js';
-import type { BatchLoss, RowQuantities, TokenLoss, TokenQuantities } from '../parts/token-loss.js';
+import type { BatchLoss, TokenLoss, TokenQuantities } from '../parts/token-loss.js';
 
 const failed = (message: string, cause?: unknown): ConfigError =>
   new ConfigError(message, { code: 'ALGORITHM_RESULT', cause });
@@ -37,12 +37,12 @@ function call<T>(
   [work, ...given]: readonly [AnyFunction, ...unknown[]],
   read: (value: unknown, by: Returned) => T,
 ): T {
-  const value = named(who, () => work(...(given.map(copyOf) as never[])));
+  const value = calling(who, () => work(...(given.map(copyOf) as never[])));
   return read(value, returnedBy(who, failed));
 }
 
 /** Calls a plugin's function. @throws ConfigError with its name, except for a TrinityError */
-function named<T>(who: string, work: () => T): T {
+export function calling<T>(who: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
@@ -54,25 +54,22 @@ const thrownBy = (who: string, error: unknown): unknown =>
   TrinityError.is(error) ? error : failed(`${who} threw: ${describeError(error)}`, error);
 
 /** Checks an advantage strategy that a plugin created, and wraps its functions. */
-export function checkedStrategy(who: string, create: () => unknown): AdvantageStrategy {
-  return call(`The create function of ${who}`, [create], (made, by) => {
-    const names = ['advantage', 'batchAdvantage', 'needs'] as const;
-    const { advantage, batchAdvantage, needs } = by.fields(made, names, 'an advantage strategy');
-    return {
-      ...(advantage !== undefined && {
-        advantage: checkedAdvantage(who, functionOf(advantage, by)),
-      }),
-      ...(batchAdvantage !== undefined && {
-        batchAdvantage: checkedBatchAdvantage(who, functionOf(batchAdvantage, by)),
-      }),
-      ...(needs !== undefined && { needs: needs as AdvantageStrategy['needs'] & object }),
-    };
-  });
+export function checkedStrategy(who: string, made: unknown): AdvantageStrategy {
+  const by = returnedBy(`The create function of ${who}`, failed);
+  const names = ['advantage', 'batchAdvantage', 'needs'] as const;
+  const { advantage, batchAdvantage, needs } = by.fields(made, names, 'an advantage strategy');
+  return {
+    ...(advantage !== undefined && { advantage: checkedAdvantage(who, functionOf(advantage, by)) }),
+    ...(batchAdvantage !== undefined && {
+      batchAdvantage: checkedBatchAdvantage(who, functionOf(batchAdvantage, by)),
+    }),
+    ...(needs !== undefined && { needs: needs as AdvantageStrategy['needs'] & object }),
+  };
 }
 
 /** Checks an operator that a plugin created, and wraps it. */
-export function checkedOperator(who: string, create: () => unknown): ExperienceOperator['apply'] {
-  const apply = call(`The create function of ${who}`, [create], functionOf);
+export function checkedOperator(who: string, made: unknown): ExperienceOperator['apply'] {
+  const apply = functionOf(made, returnedBy(`The create function of ${who}`, failed));
   return (experiences) =>
     call(who, [apply, experiences], (value, by) => {
       const names = ['experiences', 'metrics', 'feedback'] as const;
@@ -134,31 +131,26 @@ export function checkedLoss<D extends object>(who: string, definition: D): D {
   if (batch) return { ...definition, batch: checkedBatchLoss(who, batch) };
   return {
     ...definition,
-    ...(constants && { constants: (args: never) => named(who, () => constants(args)) }),
+    ...(constants && { constants: (args: never) => calling(who, () => constants(args)) }),
     wrap: (loss: TokenLoss, args: never) =>
-      checkedTokenLoss(who, wrap ? named(who, () => wrap(loss, args)) : loss, needs),
+      checkedTokenLoss(who, wrap ? calling(who, () => wrap(loss, args)) : loss, needs),
   };
 }
 
-/** Wraps a token loss. Its formulas get copies of the quantities, in objects that are reused. */
+/** Wraps a token loss. Its formula gets copies of the quantities, in an object that is reused. */
 function checkedTokenLoss(
   who: string,
   loss: TokenLoss,
   needs: Partial<AlgorithmNeeds> = { rollouts: true },
 ): TokenLoss {
-  const { lossMetric, tokenMeans, rowMeans, metrics } = loss;
-  const undeclared = undeclaredQuantities(who, needs);
-  const row = Object.create(undeclared) as RowQuantities;
-  const token = Object.assign(Object.create(undeclared) as TokenQuantities, { row });
+  const { lossMetric, tokenMeans, rowMeans, row, metrics } = loss;
+  const token = Object.create(undeclaredQuantities(who, needs)) as Mutable<TokenQuantities>;
   return {
     lossMetric,
     tokenMeans,
     rowMeans,
-    prepare: (input) => named(who, () => loss.prepare(input)),
-    row: (given, out, state) => {
-      copyRow(given, row);
-      if (loss.row) evaluate(who, loss.row, row, out, state);
-    },
+    prepare: (input) => calling(who, () => loss.prepare(input)),
+    ...(row && { row: (given, out, state) => evaluate(who, row, given, out, state) }),
     token: (given, out, state) => {
       copyToken(given, token);
       evaluate(who, loss.token, token, out, state);
@@ -167,9 +159,8 @@ function checkedTokenLoss(
           `${who} set out.entropyGradient; define it with entropy: 'gradient' in needs.`,
         );
       if (Number.isFinite(out.loss + out.gradient + out.entropyGradient)) return;
-      const name = outputs.find((each) => !Number.isFinite(out[each])) ?? 'loss';
       throw failed(
-        `${who} set out.${name} to ${String(out[name])}; expected a finite number. The token was ${inspect({ ...token, row: { ...row } }, { breakLength: Infinity })}.`,
+        `${who} set ${inspect(out)}; expected finite numbers. The token was ${inspect({ ...token })}.`,
       );
     },
     ...(metrics && {
@@ -178,21 +169,15 @@ function checkedTokenLoss(
   };
 }
 
-const outputs = ['loss', 'gradient', 'entropyGradient'] as const;
-
-/** The needs that a loss must declare in order to read a quantity of a token or a row. */
+/** The need that a loss must declare in order to read a quantity of a token. */
 const needOf = {
   advantage: 'rollouts',
   logRatio: 'rollouts',
   ratio: 'rollouts',
   ratioSlope: 'rollouts',
-  meanLogRatio: 'rollouts',
-  meanRatio: 'rollouts',
-  sequenceRatio: 'rollouts',
-  drift: 'rollouts',
   refLogRatio: 'referenceLogprobs',
   entropy: 'entropy',
-} as const satisfies Readonly<Record<string, keyof AlgorithmNeeds>>;
+} as const satisfies Partial<Record<keyof TokenQuantities, keyof AlgorithmNeeds>>;
 
 /**
  * Prototype on which undeclared quantities throw when they are read, because they are constants or,
@@ -209,22 +194,15 @@ function undeclaredQuantities(who: string, needs: Partial<AlgorithmNeeds>): obje
         `${who} reads \`${name}\`, which it does not declare. Define it with needs: ${missing}.`,
       );
     };
-    Object.defineProperty(prototype, name, { get, set: () => undefined });
+    Object.defineProperty(prototype, name, { get, set: () => {} });
   }
   return prototype;
 }
 
-// Written out, because a loop over the names takes several times as long as the formulas.
-function copyRow(from: RowQuantities, to: RowQuantities): void {
-  to.index = from.index;
-  to.trained = from.trained;
-  to.meanLogRatio = from.meanLogRatio;
-  to.meanRatio = from.meanRatio;
-  to.sequenceRatio = from.sequenceRatio;
-  to.drift = from.drift;
-}
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-function copyToken(from: TokenQuantities, to: TokenQuantities): void {
+/** Copies each quantity by name, because a loop over the names takes longer than a formula. */
+function copyToken(from: TokenQuantities, to: Mutable<TokenQuantities>): void {
   to.index = from.index;
   to.logprob = from.logprob;
   to.logRatio = from.logRatio;
@@ -233,6 +211,7 @@ function copyToken(from: TokenQuantities, to: TokenQuantities): void {
   to.advantage = from.advantage;
   to.refLogRatio = from.refLogRatio;
   to.entropy = from.entropy;
+  to.row = from.row;
 }
 
 /**
@@ -253,11 +232,8 @@ function evaluate<Given, Out extends object>(
     throw thrownBy(who, error);
   }
   if (typeof value !== 'object' || value === null || value === out) return;
-  if ('loss' in value || 'gradient' in value)
-    throw returnedBy(who, failed).refuse(
-      value,
-      'nothing: `token` sets `out.loss` and `out.gradient`',
-    );
+  const expected = 'nothing: `token` sets `out.loss` and `out.gradient`';
+  if ('loss' in value || 'gradient' in value) throw returnedBy(who, failed).refuse(value, expected);
 }
 
 const checkedBatchLoss =
@@ -266,15 +242,17 @@ const checkedBatchLoss =
     call(who, [batch, input, ...more], (value, by) => {
       const names = ['loss', 'gradLogprobs', 'metrics'] as const;
       const read = by.fields(value, names, '{ loss, gradLogprobs, metrics }');
-      if (!Number.isFinite(read.loss)) throw by.refuse(read.loss, 'a finite number', ' as loss');
-      const { actionMask } = input;
+      const { loss } = read;
+      if (typeof loss !== 'number' || !isFinite(loss))
+        throw by.refuse(loss, 'a finite number', ' as loss');
+      const { length } = input.actionMask;
       const gradLogprobs = Float64Array.from(
-        numbers(read.gradLogprobs, actionMask.length, ' as gradLogprobs', by),
+        numbers(read.gradLogprobs, length, ' as gradLogprobs', by),
       );
-      const wrong = gradLogprobs.findIndex((each, t) => actionMask[t] === 1 && !isFinite(each));
+      const wrong = gradLogprobs.findIndex((one, t) => input.actionMask[t] === 1 && !isFinite(one));
       if (wrong >= 0)
         throw by.refuse(gradLogprobs[wrong], 'a finite number', ` as gradLogprobs[${wrong}]`);
-      return { loss: read.loss as number, gradLogprobs, metrics: by.metrics(read.metrics) };
+      return { loss, gradLogprobs, metrics: by.metrics(read.metrics) };
     });
 
 /**

@@ -25,7 +25,7 @@ import {
 } from '../parts/policy-loss-part.js';
 import { algorithmPresets } from '../presets/table.js';
 import type { AlgorithmPreset, PartRef } from '../parts/preset.js';
-import { checkedLoss, checkedOperator, checkedStrategy } from './checked-parts.js';
+import { checkedLoss, checkedOperator, checkedStrategy, calling } from './checked-parts.js';
 
 /** An entry of one of the tables, with its name. */
 export type Definition =
@@ -157,7 +157,11 @@ export function defineAdvantage<S extends ArgSpec>(
       args,
       doc,
       comparesRuns,
-      create: (...given) => checkedStrategy(who, () => create(...given)),
+      create: (...given) =>
+        checkedStrategy(
+          who,
+          calling(`The create function of ${who}`, () => create(...given)),
+        ),
     }),
   };
 }
@@ -208,13 +212,18 @@ export function defineOperator<S extends ArgSpec>(
   },
 ): OperatorDefinition {
   const { name, args = {} as S, doc = named(name), create } = options;
+  const who = `Operator "${name}"`;
   return {
     kind: 'trinity-rft.operator',
     name: checkPart('Operator', options, { create: 'function' }),
     row: definePart({
       args,
       doc,
-      create: (given) => checkedOperator(`Operator "${name}"`, () => create(given)),
+      create: (given) =>
+        checkedOperator(
+          who,
+          calling(`The create function of ${who}`, () => create(given)),
+        ),
     }),
   };
 }

@@ -40,7 +40,7 @@ export interface TinkerEngineOptions {
   readonly hubId?: string;
   /** URL of the server. @default hosted Tinker */
   readonly baseUrl?: string;
-  readonly apiKey?: string;
+  readonly apiKey?: string | undefined;
   /** LoRA rank. @default 16 */
   readonly rank?: number;
   /** Seed for initializing the adapter. @default 0 */
