@@ -160,7 +160,7 @@ function checkedTokenLoss(
         );
       if (Number.isFinite(out.loss + out.gradient + out.entropyGradient)) return;
       throw failed(
-        `${who} set ${inspect(out)}; expected finite numbers. The token was ${inspect({ ...token })}.`,
+        `${who} set ${inspect(out)}; expected finite numbers. The token was ${inspect({ ...token }, { breakLength: Infinity })}.`,
       );
     },
     ...(metrics && {

@@ -363,7 +363,7 @@ describe('results of plugins', () => {
     ],
     [
       (_token: object, out: TokenResult) => void (out.gradient = NaN),
-      'gradient: NaN, entropyGradient: 0, sums: {} }; expected finite numbers. The token was {',
+      'gradient: NaN, entropyGradient: 0, sums: {} }; expected finite numbers. The token was { index: 0, logprob: -1,',
     ],
     [
       (_token: object, out: TokenResult) => void (out.entropyGradient = 1),
