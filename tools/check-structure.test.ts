@@ -89,6 +89,11 @@ describe('checkStructure', () => {
       { peerDependencies: { ai: '^7.0.0' } },
       'depends on ai as "^7.0.0"',
     ],
+    ...['catalog:', '7.1.1'].map((range): [string, object, string] => [
+      `${range} as the one version of a peer`,
+      { devDependencies: { ai: 'catalog:' }, peerDependencies: { ai: range } },
+      'has ai as a peer of one version',
+    ]),
     ['an entry point without sources', { exports: { '.': './dist/index.js' } }, 'exports["."]'],
     ['no entry point', { exports: {} }, 'exports has no "."'],
     ['a private package', { publishConfig: {} }, 'publishConfig.access'],

@@ -182,14 +182,15 @@ function checkLayer(root: string, path: string, layer: string | undefined): read
 }
 
 /**
- * Checks version ranges. Peer dependencies may have a range of supported versions; the tests use the
+ * Checks version ranges. Peer dependencies have a range of supported versions; the tests use the
  * catalog's version.
  */
 function checkRanges(manifest: Manifest): readonly string[] {
   const all = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies });
-  const peers = Object.entries(manifest.peerDependencies ?? {}).filter(
-    ([name]) => manifest.devDependencies?.[name] !== 'catalog:',
-  );
+  const everyPeer = Object.entries(manifest.peerDependencies ?? {});
+  const peers = everyPeer.filter(([name]) => manifest.devDependencies?.[name] !== 'catalog:');
+  const exact = everyPeer.find(([, range]) => /^(catalog:|[\d.]+)$/.test(range));
+  if (exact) return [`has ${exact[0]} as a peer of one version: name the range that works`];
   return [...all, ...peers]
     .filter(
       // Ignores test doubles in the workspace that have the name of a foreign package.

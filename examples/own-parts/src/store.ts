@@ -21,7 +21,7 @@ type Settled = Parameters<RowDriver['settle']>;
 
 /** Call of the store as a line of JSON. Experiences are in base64, because their numbers are binary floats. */
 type Call =
-  | { readonly insert: readonly string[]; readonly state?: JsonState }
+  | { readonly insert: readonly string[]; readonly state?: JsonState | undefined }
   | { readonly settle: Settled[0]; readonly use: Pick<Settled[1], 'trainStep' | 'at'> }
   | { readonly unsettle: number };
 

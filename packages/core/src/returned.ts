@@ -3,7 +3,7 @@
  * the function.
  */
 import { inspect, types } from 'node:util';
-import { boundedText, describeError, type TrinityError } from './errors.js';
+import { boundedText, describeError } from './errors.js';
 import type { Metrics } from './metrics.js';
 import { isUsableReward, usableReward } from './reward.js';
 import { redactText } from './secrets.js';
@@ -35,7 +35,7 @@ export interface Returned {
    * Creates the error for a value that is not as expected.
    * @param at text after "returned <value>" in the message, such as ` for "accuracy"`
    */
-  readonly refuse: (value: unknown, expected: string, at?: string) => TrinityError;
+  readonly refuse: (value: unknown, expected: string, at?: string) => Error;
   /** Returns `value` as a usable reward; `true` is 1 and `false` is 0. */
   readonly reward: (value: unknown, at?: string) => number;
   /**
@@ -72,11 +72,7 @@ export interface Returned {
  * @param who beginning of error messages: `Reward function "mine"`
  * @param place end of error messages: ` on task 1/2`. @default ''
  */
-export function returnedBy(
-  who: string,
-  toError: (message: string) => TrinityError,
-  place = '',
-): Returned {
+export function returnedBy(who: string, toError: (message: string) => Error, place = ''): Returned {
   const refuse: Returned['refuse'] = (value, expected, at = '') =>
     toError(redactText(`${who} returned ${shown(value)}${at}${place}; expected ${expected}.`));
   const reward: Returned['reward'] = (value, at) => {
@@ -213,7 +209,7 @@ function isPlain(value: unknown): value is Plain {
 }
 
 /** Describes a value without calling its getters. */
-function shown(value: unknown): string {
+export function shown(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (types.isPromise(value)) return 'a Promise that was not awaited';
   if (ArrayBuffer.isView(value)) return `a ${value.constructor.name}`;
@@ -230,7 +226,7 @@ function shown(value: unknown): string {
 function plainCopy(
   whole: Plain,
   budget: number,
-  refuse: (value: unknown, expected: string) => TrinityError,
+  refuse: (value: unknown, expected: string) => Error,
 ): Plain {
   let left = budget;
   const spend = (amount: number): void => {

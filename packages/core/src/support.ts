@@ -17,7 +17,7 @@ export { refuseLfsPointer } from './lfs-pointer.js';
 export { loadPeer, peerInstall } from './load-peer.js';
 export { machineMemory } from './machine-memory.js';
 export { isTree, mergeTrees, type Tree } from './merge-trees.js';
-export { checkName } from './names.js';
+export { checkDefinition } from './definition.js';
 export { numberOfHalf } from './number-of-half.js';
 export { otherInput, textPart } from './other-input.js';
 export { commonKeys } from './common-keys.js';

@@ -1,7 +1,10 @@
 import type { MetricRecord, MetricSink } from '@trinity-rft/core';
+import { manualClock } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
 import type { MonitorError } from './lines/monitor-error.js';
 import { teeSink } from './tee-sink.js';
+
+const clock = manualClock();
 
 const record = (step: number): MetricRecord => ({ role: 'trainer', step, metrics: {} });
 
@@ -51,6 +54,20 @@ describe('teeSink', () => {
     expect(last.closed).toBe(1);
     expect(errors.map((error) => error.message)).toEqual([
       'A metric sink could not be closed: busy. The run continues without it.',
+    ]);
+  });
+
+  it('waits 30 s for a sink to close', async () => {
+    const errors: MonitorError[] = [];
+    const hung: MetricSink = { write: () => undefined, close: () => new Promise(() => undefined) };
+    const last = recordingSink();
+    const onError = (error: MonitorError) => errors.push(error);
+    const closed = teeSink([hung, last], { clock, onError }).close();
+    await clock.advance(30_000);
+    await closed;
+    expect(last.closed).toBe(1);
+    expect(errors.map((error) => error.message)).toEqual([
+      'A metric sink could not be closed: it took more than 30 s. The run continues without it.',
     ]);
   });
 

@@ -1,6 +1,13 @@
 /** Metric sink that passes each record to several other sinks. */
-import { describeError, type MetricRecord, type Metrics, type MetricSink } from '@trinity-rft/core';
-import { redactText } from '@trinity-rft/core/support';
+import {
+  type Clock,
+  describeError,
+  type MetricRecord,
+  type Metrics,
+  type MetricSink,
+  systemClock,
+} from '@trinity-rft/core';
+import { redactText, untilAborted } from '@trinity-rft/core/support';
 import { MonitorError } from './lines/monitor-error.js';
 
 /**
@@ -9,7 +16,12 @@ import { MonitorError } from './lines/monitor-error.js';
  */
 const mostMetrics = 5000;
 
+/** Maximum time for which `close` waits for a sink, in milliseconds. */
+const closeMs = 30_000;
+
 export interface TeeSinkOptions {
+  /** Clock of the limit of `close`. @default the system clock */
+  readonly clock?: Pick<Clock, 'after'>;
   /**
    * Called once for each sink that fails, when it is dropped, and once for records that have too
    * many metrics. Errors that it throws are ignored.
@@ -21,10 +33,13 @@ export interface TeeSinkOptions {
  * Creates a sink that writes every record to all given sinks, in order. It never throws. If a sink
  * fails, the failure is reported and the sink is closed and dropped; the other sinks continue,
  * because monitoring must not end a training run. Secrets in names of metrics are redacted, and at
- * most 5,000 metrics of a record are written. `close` closes the remaining sinks. Later writes are
- * ignored.
+ * most 5,000 metrics of a record are written. `close` closes the remaining sinks, and waits at most
+ * 30 s for each. Later writes are ignored.
  */
-export function teeSink(sinks: readonly MetricSink[], { onError }: TeeSinkOptions): MetricSink {
+export function teeSink(
+  sinks: readonly MetricSink[],
+  { clock = systemClock, onError }: TeeSinkOptions,
+): MetricSink {
   let alive = [...sinks];
 
   let hasReportedSize = false;
@@ -55,10 +70,17 @@ export function teeSink(sinks: readonly MetricSink[], { onError }: TeeSinkOption
   };
 
   const close = async (sink: MetricSink): Promise<void> => {
+    const limit = new AbortController();
+    const late = new MonitorError(`it took more than ${closeMs / 1000} s`, {
+      code: 'SINK_SLOW',
+    });
+    const cancelTimer = clock.after(closeMs, () => limit.abort(late));
     try {
-      await sink.close();
+      await untilAborted((async () => sink.close())(), limit.signal);
     } catch (cause) {
       report('A metric sink could not be closed', cause);
+    } finally {
+      cancelTimer();
     }
   };
 

@@ -77,7 +77,46 @@ describe('defineWorkflow', () => {
     expect(await instance.run()).toBe(513);
   });
 
-  it('rejects names with blanks', () => {
+  it('takes truth values as rewards', async () => {
+    const { create } = defineReward({
+      name: 'equal',
+      score: ({ response, truth }) => ({ equal: response === truth, brief: response.length < 3 }),
+    });
+    const scored = await scoreResponse(create({}), task, '2');
+    expect(scored).toMatchObject({ reward: 2, parts: { equal: 1, brief: 1 } });
+    const plain = defineReward({ name: 'plain', score: async ({ response }) => response === '3' });
+    expect(await scoreResponse(plain.create({}), task, '2')).toMatchObject({ reward: 0 });
+    const input = { response: '3', truth: '3', prompt: undefined, rawTask: {} };
+    expect(await create({})(input)).toEqual({ equal: 1, brief: 1 });
+    const result = await plain.create({})(input);
+    expect(typeof result === 'number' ? result * 2 : result).toBe(2);
+    const parts = { right: true };
+    const reasoned = defineReward({
+      name: 'r',
+      score: () => ({ parts, reasons: { right: 'so' } }),
+    });
+    const read = await reasoned.create({})(input);
+    expect(read).toEqual({ parts: { right: 1 }, reasons: { right: 'so' } });
+    const { create: open } = defineWorkflow({ name: 'f', run: () => ({ reward: true }) });
+    expect(await open(context()).run()).toEqual({ reward: true });
+  });
+
+  it('ignores options that are undefined or that it does not know', async () => {
+    const both = { run: () => 3, workflow: undefined, description: 'mine', args: undefined };
+    const { create } = defineWorkflow({ name: 'f', ...both } as never);
+    expect(await create(context()).run()).toBe(3);
+  });
+
+  it('rejects names with blanks, and options that it cannot use', () => {
+    for (const [options, message] of [
+      [{}, 'Workflow "mine" has no `run`; expected a function.'],
+      [{ workflow: () => 1 }, 'as `workflow`; expected a class.'],
+      [{ run: () => 1, args: { depth: 'number' } }, 'as `args`; expected a schema of zod'],
+    ] as const)
+      expect(() => defineWorkflow({ name: 'mine', ...options } as never)).toThrow(message);
+    expect(() => defineReward({ name: 'mine' } as never)).toThrow(
+      'Reward function "mine" has no `score`; expected a function.',
+    );
     expect(() => defineWorkflow({ name: 'two words', run: () => 1 })).toThrow(
       '"two words" is invalid',
     );

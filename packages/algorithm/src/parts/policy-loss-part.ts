@@ -20,7 +20,11 @@ export interface DescribedLoss<S extends ArgSpec> {
    */
   readonly args?: S;
   readonly doc?: PartDoc;
-  /** Inputs that the loss needs in addition to `logprob`. @default `{ rollouts: true }` */
+  /**
+   * Inputs that the loss needs in addition to `logprob`: `rollouts` for advantages and ratios,
+   * `referenceLogprobs` for `refLogRatio`, and `entropy`.
+   * @default `{ rollouts: true }`
+   */
   readonly needs?: Partial<Omit<AlgorithmNeeds, 'advantages' | 'ratios'>>;
   /**
    * Returns true if the gradient depends on the log-probabilities at sampling. Only called if the
@@ -124,7 +128,7 @@ export function definePolicyLoss<S extends ArgSpec>(
 export function definePolicyLoss<S extends ArgSpec>(
   definition: AnyTokenLoss<S> | BatchLossDefinition<S>,
 ): PolicyLossPart {
-  if ('batch' in definition) {
+  if (isBatchLoss(definition)) {
     const { batch } = definition;
     return composePolicyLoss(definition, (args) => (input, { mode, norm }) => ({
       terms: [],
@@ -145,6 +149,10 @@ export function definePolicyLoss<S extends ArgSpec>(
   );
   return Object.assign(part, { loss });
 }
+
+const isBatchLoss = <S extends ArgSpec>(
+  definition: AnyTokenLoss<S> | BatchLossDefinition<S>,
+): definition is BatchLossDefinition<S> => 'batch' in definition && Boolean(definition.batch);
 
 /**
  * Defines a policy loss that is a sum of terms or a loss of the whole batch. `open` receives the

@@ -32,7 +32,7 @@ export const gspo = definePolicyLoss({
     summary:
       'Group sequence policy optimisation: clips whole sequences by the geometric mean of their ratios.',
     formula:
-      's = e^(mean of d over the row); l = max(-A s, -A clip(s, 1 - clip_range_low, 1 + clip_range_high))',
+      's = e^(x - sg(x) + sg(mean of d over the row)); l = max(-A s, -A clip(s, 1 - clip_range_low, 1 + clip_range_high))',
     source: {
       title: 'Group Sequence Policy Optimization',
       url: 'https://arxiv.org/abs/2507.18071',

@@ -129,7 +129,7 @@ export const groupRelative = {
       summary:
         'grpo with one importance ratio per answer, the geometric mean of those of its tokens.',
       formula:
-        'l = max(-A s, -A clip(s, 1 - lo, 1 + hi)), s = exp(mean of d over the answer), A as in grpo',
+        'l = max(-A s, -A clip(s, 1 - lo, 1 + hi)), s = exp(x - sg(x) + sg(mean of d over the answer)), A as in grpo',
       source: paper('Group Sequence Policy Optimization', '2507.18071'),
     },
   },

@@ -1,12 +1,15 @@
 /**
- * Wraps plugin functions with checks. Each function gets copies of its arguments, so that it may
- * modify them. If its result is invalid, the error names the plugin.
+ * Wraps plugin functions with checks. Functions that return data get copies of their arguments, so
+ * that they may modify them. If a result is invalid, the error names the plugin.
  */
+import { inspect } from 'node:util';
 import {
   ConfigError,
   describeError,
   TrinityError,
   type AdvantageFn,
+  type AlgorithmNeeds,
+  type ArgSpec,
   type BatchAdvantageFn,
   type ExperienceOperator,
   type LossInput,
@@ -16,7 +19,8 @@ import { readExperience, type AdvantageOutput } from '@trinity-rft/core/internal
 import type { RowFeedback } from '@trinity-rft/core/store';
 import { copyOf, returnedBy, type Returned } from '@trinity-rft/core/support';
 import type { AdvantageStrategy } from '../parts/advantage-part.js';
-import type { BatchLoss } from '../parts/token-loss.js';
+import type { AnyTokenLoss, BatchLossDefinition } from '../parts/policy-loss-part.js';
+import type { BatchLoss, TokenLoss, TokenQuantities } from '../parts/token-loss.js';
 
 const failed = (message: string, cause?: unknown): ConfigError =>
   new ConfigError(message, { code: 'ALGORITHM_RESULT', cause });
@@ -33,15 +37,21 @@ function call<T>(
   [work, ...given]: readonly [AnyFunction, ...unknown[]],
   read: (value: unknown, by: Returned) => T,
 ): T {
-  let value: unknown;
-  try {
-    value = work(...(given.map(copyOf) as never[]));
-  } catch (error) {
-    if (TrinityError.is(error)) throw error;
-    throw failed(`${who} threw: ${describeError(error)}`, error);
-  }
+  const value = calling(who, () => work(...(given.map(copyOf) as never[])));
   return read(value, returnedBy(who, failed));
 }
+
+/** Calls a plugin's function. @throws ConfigError with its name, except for a TrinityError */
+export function calling<T>(who: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw thrownBy(who, error);
+  }
+}
+
+const thrownBy = (who: string, error: unknown): unknown =>
+  TrinityError.is(error) ? error : failed(`${who} threw: ${describeError(error)}`, error);
 
 /** Checks an advantage strategy that a plugin created, and wraps its functions. */
 export function checkedStrategy(who: string, made: unknown): AdvantageStrategy {
@@ -111,18 +121,119 @@ const checkedBatchAdvantage =
     });
 
 /**
- * Wraps the functions of a plugin's policy loss that handle a whole batch, so that their results
- * are checked.
+ * Wraps the functions of a plugin's policy loss, so that their errors and results name it, and its
+ * formulas, so that they can read only the quantities that `needs` declares.
  */
 export function checkedLoss<D extends object>(who: string, definition: D): D {
-  const { batch, metrics } = definition as { batch?: AnyFunction; metrics?: AnyFunction };
+  const { batch, constants, wrap, needs } = definition as Partial<
+    AnyTokenLoss<ArgSpec> & BatchLossDefinition<ArgSpec>
+  >;
+  if (batch) return { ...definition, batch: checkedBatchLoss(who, batch) };
   return {
     ...definition,
-    ...(batch && { batch: checkedBatchLoss(who, batch) }),
+    ...(constants && { constants: (args: never) => calling(who, () => constants(args)) }),
+    wrap: (loss: TokenLoss, args: never) =>
+      checkedTokenLoss(who, wrap ? calling(who, () => wrap(loss, args)) : loss, needs),
+  };
+}
+
+/** Wraps a token loss. Its formula gets copies of the quantities, in an object that is reused. */
+function checkedTokenLoss(
+  who: string,
+  loss: TokenLoss,
+  needs: Partial<AlgorithmNeeds> = { rollouts: true },
+): TokenLoss {
+  const { lossMetric, tokenMeans, rowMeans, row, metrics } = loss;
+  const token = Object.create(undeclaredQuantities(who, needs)) as Mutable<TokenQuantities>;
+  return {
+    lossMetric,
+    tokenMeans,
+    rowMeans,
+    prepare: (input) => calling(who, () => loss.prepare(input)),
+    ...(row && { row: (given, out, state) => evaluate(who, row, given, out, state) }),
+    token: (given, out, state) => {
+      copyToken(given, token);
+      evaluate(who, loss.token, token, out, state);
+      if (out.entropyGradient !== 0 && needs.entropy !== 'gradient')
+        throw failed(
+          `${who} set out.entropyGradient; define it with entropy: 'gradient' in needs.`,
+        );
+      if (Number.isFinite(out.loss + out.gradient + out.entropyGradient)) return;
+      throw failed(
+        `${who} set ${inspect(out)}; expected finite numbers. The token was ${inspect({ ...token }, { breakLength: Infinity })}.`,
+      );
+    },
     ...(metrics && {
-      metrics: (state: unknown) => call(who, [metrics, state], (value, by) => by.metrics(value)),
+      metrics: (state) => call(who, [metrics, state], (value, by) => by.metrics(value)),
     }),
   };
+}
+
+/** The need that a loss must declare in order to read a quantity of a token. */
+const needOf = {
+  advantage: 'rollouts',
+  logRatio: 'rollouts',
+  ratio: 'rollouts',
+  ratioSlope: 'rollouts',
+  refLogRatio: 'referenceLogprobs',
+  entropy: 'entropy',
+} as const satisfies Partial<Record<keyof TokenQuantities, keyof AlgorithmNeeds>>;
+
+/**
+ * Prototype on which undeclared quantities throw when they are read, because they are constants or,
+ * for `entropy: 'metric'`, means of a sample. Declared ones become properties of the object itself,
+ * because an object with getters of its own is slow to spread.
+ */
+function undeclaredQuantities(who: string, needs: Partial<AlgorithmNeeds>): object {
+  const prototype = {};
+  for (const [name, need] of Object.entries(needOf)) {
+    if ([true, 'value', 'gradient'].includes(needs[need] ?? false)) continue;
+    const missing = inspect({ ...needs, [need]: need === 'entropy' ? 'value' : true });
+    const get = (): never => {
+      throw failed(
+        `${who} reads \`${name}\`, which it does not declare. Define it with needs: ${missing}.`,
+      );
+    };
+    Object.defineProperty(prototype, name, { get, set: () => {} });
+  }
+  return prototype;
+}
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+/** Copies each quantity by name, because a loop over the names takes longer than a formula. */
+function copyToken(from: TokenQuantities, to: Mutable<TokenQuantities>): void {
+  to.index = from.index;
+  to.logprob = from.logprob;
+  to.logRatio = from.logRatio;
+  to.ratio = from.ratio;
+  to.ratioSlope = from.ratioSlope;
+  to.advantage = from.advantage;
+  to.refLogRatio = from.refLogRatio;
+  to.entropy = from.entropy;
+  to.row = from.row;
+}
+
+/**
+ * Calls a formula, which sets the fields of `out`. Refuses a result with a loss or a gradient, which
+ * would be ignored.
+ */
+function evaluate<Given, Out extends object>(
+  who: string,
+  formula: (given: Given, out: Out, state: unknown) => unknown,
+  given: Given,
+  out: Out,
+  state: unknown,
+): void {
+  let value: unknown;
+  try {
+    value = formula(given, out, state);
+  } catch (error) {
+    throw thrownBy(who, error);
+  }
+  if (typeof value !== 'object' || value === null || value === out) return;
+  const expected = 'nothing: `token` sets `out.loss` and `out.gradient`';
+  if ('loss' in value || 'gradient' in value) throw returnedBy(who, failed).refuse(value, expected);
 }
 
 const checkedBatchLoss =
@@ -131,13 +242,17 @@ const checkedBatchLoss =
     call(who, [batch, input, ...more], (value, by) => {
       const names = ['loss', 'gradLogprobs', 'metrics'] as const;
       const read = by.fields(value, names, '{ loss, gradLogprobs, metrics }');
-      if (typeof read.loss !== 'number') throw by.refuse(read.loss, 'a number', ' as loss');
-      const size = input.actionMask.length;
-      return {
-        loss: read.loss,
-        gradLogprobs: Float64Array.from(numbers(read.gradLogprobs, size, ' as gradLogprobs', by)),
-        metrics: by.metrics(read.metrics),
-      };
+      const { loss } = read;
+      if (typeof loss !== 'number' || !isFinite(loss))
+        throw by.refuse(loss, 'a finite number', ' as loss');
+      const { length } = input.actionMask;
+      const gradLogprobs = Float64Array.from(
+        numbers(read.gradLogprobs, length, ' as gradLogprobs', by),
+      );
+      const wrong = gradLogprobs.findIndex((one, t) => input.actionMask[t] === 1 && !isFinite(one));
+      if (wrong >= 0)
+        throw by.refuse(gradLogprobs[wrong], 'a finite number', ` as gradLogprobs[${wrong}]`);
+      return { loss, gradLogprobs, metrics: by.metrics(read.metrics) };
     });
 
 /**

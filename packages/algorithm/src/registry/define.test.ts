@@ -11,6 +11,7 @@ import {
   isAlgorithmPlugin,
 } from './definitions.js';
 import { extendTables } from './extend-tables.js';
+import type { TokenLoss, TokenQuantities, TokenResult } from '../parts/token-loss.js';
 
 /** Rewards above the median of the task. */
 const median = defineAdvantage({
@@ -203,7 +204,22 @@ describe('definitions of plugins', () => {
     [
       'a name that YAML cannot hold',
       () => [defineAlgorithm({ name: 'a b' })],
-      '"a b" cannot name a part of an algorithm.',
+      'Algorithm name "a b" is invalid.',
+    ],
+    [
+      'a setting by its name in YAML',
+      () => [defineAlgorithm({ name: 'mine', policy_loss_fn: 'opmd' } as never)],
+      'Algorithm "mine" has no option "policy_loss_fn". Did you mean "policyLossFn"?',
+    ],
+    [
+      'an operator without its function',
+      () => [defineOperator({ name: 'mine' } as never)],
+      'Operator "mine" has no `create`; expected a function.',
+    ],
+    [
+      'a name that YAML reads as a number',
+      () => [defineAlgorithm({ name: '1' })],
+      'Algorithm name "1" is invalid. Begin it with a letter',
     ],
   ])('reject %s', (_what, definitions, message) => {
     expect(() => extendTables(builtInTables, definitions())).toThrow(message);
@@ -272,25 +288,63 @@ describe('results of plugins', () => {
     });
   });
 
-  const loss = (result: unknown) =>
-    createAlgorithm(
+  it('name the create function that threw', () => {
+    const create = (): never => {
+      throw new TypeError('oops');
+    };
+    for (const make of [
+      () => defineOperator({ name: 'mine', create }).row.make('x', {}),
+      () => defineAdvantage({ name: 'mine', create }).row.make('x', {}, 0),
+    ])
+      expect(make).toThrow(/^The create function of .* "mine" threw: oops$/);
+  });
+
+  it.each([
+    [{ scores: [1], metrics: {} }, 'returned [ 1 ] as scores; expected 2 finite'],
+    [{ scores: [1, NaN], metrics: {} }, 'returned [ 1, NaN ] as scores'],
+    [Promise.resolve(), 'a Promise that was not awaited; expected { scores, metrics }'],
+    [[1, 2], 'returned [ 1, 2 ]; expected { scores, metrics }.'],
+  ])('of byGroup are refused: %#', (value, message) => {
+    const { row } = defineAdvantage({ name: 'mine', create: () => byGroup(() => value as never) });
+    const { advantage } = row.make('x', {}, 0);
+    expect(() => advantage!(experiences)).toThrow(/^Advantage function "mine" threw: /);
+    expect(() => advantage!(experiences)).toThrow(message);
+  });
+
+  it('of byGroup may lack metrics, and be typed arrays', () => {
+    const create = () => byGroup(() => ({ scores: Float32Array.of(1, 2) }) as never);
+    const { advantage } = defineAdvantage({ name: 'mine', create }).row.make('x', {}, 0);
+    expect(advantage!(experiences).experiences.map((one) => one.advantages![0])).toEqual([1, 2]);
+  });
+
+  const lossOf = (options: object, batches = 1) => {
+    const algorithm = createAlgorithm(
       { advantageFn: { name: 'grpo' }, policyLossFn: { name: 'mine' } },
       {
         tables: extendTables(builtInTables, [
-          definePolicyLoss({ name: 'mine', batch: () => result as never }),
+          definePolicyLoss({ name: 'mine', ...options } as never),
         ]),
       },
-    ).loss({
+    );
+    const input = {
       step: 1,
       offsets: Int32Array.of(0, 2),
       actionMask: Uint8Array.of(1, 1),
       currentLogprobs: Float32Array.of(-1, -1),
       oldLogprobs: Float32Array.of(-1, -1),
       advantages: Float32Array.of(1, 1),
-    });
+      refLogprobs: Float32Array.of(-1, -1),
+      entropy: Float32Array.of(1, 1),
+    };
+    for (let i = 1; i < batches; i++) algorithm.loss(input);
+    return algorithm.loss(input);
+  };
+  const loss = (result: unknown) => lossOf({ batch: () => result });
 
   it.each([
     [undefined, 'Policy loss "mine" returned nothing'],
+    [{ loss: NaN, gradLogprobs: [0, 0] }, 'returned NaN as loss; expected a finite number.'],
+    [{ loss: 1, gradLogprobs: [0, NaN] }, 'returned NaN as gradLogprobs[1]; expected a finite'],
     [{ loss: '1', gradLogprobs: [0, 0] }, 'Policy loss "mine" returned \'1\' as loss'],
     [
       { loss: 1, gradLogprobs: new Float32Array(3) },
@@ -298,5 +352,97 @@ describe('results of plugins', () => {
     ],
   ])('of a loss are refused by name: %#', (value, message) => {
     expect(() => loss(value)).toThrow(message);
+  });
+
+  const readsEntropy = ({ entropy }: TokenQuantities) => void entropy;
+
+  it.each([
+    [
+      () => ({ loss: 1, gradient: 1 }),
+      'returned { loss: 1, gradient: 1 }; expected nothing: `token` sets',
+    ],
+    [
+      (_token: object, out: TokenResult) => void (out.gradient = NaN),
+      'gradient: NaN, entropyGradient: 0, sums: {} }; expected finite numbers. The token was { index: 0, logprob: -1,',
+    ],
+    [
+      (_token: object, out: TokenResult) => void (out.entropyGradient = 1),
+      "set out.entropyGradient; define it with entropy: 'gradient' in needs.",
+    ],
+    [
+      () => {
+        throw new TypeError('oops');
+      },
+      'threw: oops',
+    ],
+    [readsEntropy, "needs: { rollouts: true, entropy: 'value' }."],
+    [
+      ({ refLogRatio }: TokenQuantities) => void refLogRatio,
+      'reads `refLogRatio`, which it does not declare. Define it with needs: { rollouts: true, referenceLogprobs: true }.',
+    ],
+  ])('of a formula are refused by name: %#', (token, message) => {
+    expect(() => lossOf({ lossMetric: 'l', token })).toThrow('Policy loss "mine" ');
+    expect(() => lossOf({ lossMetric: 'l', token })).toThrow(message);
+  });
+
+  it('cannot depend on quantities that `needs` leaves out', () => {
+    const token = ({ advantage }: TokenQuantities) => void advantage;
+    const needs = { entropy: 'value' };
+    expect(() => lossOf({ needs, lossMetric: 'l', token })).toThrow(
+      "reads `advantage`, which it does not declare. Define it with needs: { entropy: 'value', rollouts: true }.",
+    );
+    expect(() =>
+      lossOf({ needs: { entropy: 'metric' }, lossMetric: 'l', token: readsEntropy }),
+    ).toThrow("needs: { entropy: 'value' }.");
+  });
+
+  it('may test for columns of the batch that `needs` leaves out', () => {
+    const prepare = ({ refLogprobs }: LossInput) => (refLogprobs ? 2 : 3);
+    const token = (_token: object, out: TokenResult, state: number) => void (out.gradient = state);
+    expect(lossOf({ lossMetric: 'l', token, prepare }).gradLogprobs[0]).toBe(1);
+    const batch = (input: LossInput) => ({ loss: prepare(input), gradLogprobs: [0, 0] });
+    expect(lossOf({ batch }).loss).toBe(2);
+  });
+
+  it('keeps state of a loss across batches', () => {
+    const constants = () => ({ batches: 0 });
+    const prepare = (_input: LossInput, state: { batches: number }) => {
+      state.batches++;
+      return state;
+    };
+    const token = (_token: object, out: TokenResult, state: { batches: number }) =>
+      void (out.gradient = state.batches);
+    const { gradLogprobs } = lossOf({ lossMetric: 'l', constants, prepare, token }, 3);
+    expect([...gradLogprobs]).toEqual([1.5, 1.5]);
+  });
+
+  it.each([
+    (token: TokenQuantities, out: TokenResult) => (out.gradient = -token.advantage),
+    (token: TokenQuantities, out: TokenResult) =>
+      Object.assign(out, { gradient: -token.advantage }),
+    (token: TokenQuantities, out: TokenResult) => {
+      token.advantage *= -1;
+      out.gradient = token.advantage;
+    },
+  ])('takes formulas that return `out` or a number, or change the token: %#', (token) => {
+    const options = { batch: undefined, lossMetric: 'l', token, row: () => 1 };
+    expect([...lossOf(options).gradLogprobs]).toEqual([-0.5, -0.5]);
+  });
+
+  it('of `wrap` are checked, and may copy the token', () => {
+    const token = ({ advantage, logprob, row }: TokenQuantities, out: TokenResult) =>
+      void (out.gradient = advantage * logprob * row.trained);
+    const wrapped = (wrap: (loss: TokenLoss) => TokenLoss['token']) => () =>
+      lossOf({
+        lossMetric: 'l',
+        token,
+        wrap: (loss: TokenLoss) => ({ ...loss, token: wrap(loss) }),
+      });
+    const { gradLogprobs } = wrapped((loss) => (given, out, state) => {
+      loss.token({ ...given, advantage: 4 }, out, state);
+    })();
+    expect([...gradLogprobs]).toEqual([-4, -4]);
+    expect(wrapped(() => () => ({ loss: 1 }))).toThrow('returned { loss: 1 }; expected nothing');
+    expect(wrapped(() => readsEntropy)).toThrow('reads `entropy`');
   });
 });

@@ -8,7 +8,7 @@ import {
   type ArgValues,
   type ExperienceOperator,
 } from '@trinity-rft/core';
-import { pickRow } from '@trinity-rft/core/support';
+import { checkDefinition, didYouMean, pickRow } from '@trinity-rft/core/support';
 import {
   defineAdvantagePart,
   type AdvantageFacts,
@@ -25,7 +25,7 @@ import {
 } from '../parts/policy-loss-part.js';
 import { algorithmPresets } from '../presets/table.js';
 import type { AlgorithmPreset, PartRef } from '../parts/preset.js';
-import { checkedLoss, checkedOperator, checkedStrategy } from './checked-parts.js';
+import { checkedLoss, checkedOperator, checkedStrategy, calling } from './checked-parts.js';
 
 /** An entry of one of the tables, with its name. */
 export type Definition =
@@ -87,18 +87,43 @@ export interface AlgorithmPluginOptions
   readonly operators?: readonly PartOf<OperatorDefinition>[];
 }
 
+const isOption: Readonly<Record<keyof AlgorithmPluginOptions, true>> = {
+  name: true,
+  doc: true,
+  base: true,
+  schema: true,
+  repeatTimes: true,
+  advantageFn: true,
+  policyLossFn: true,
+  klLossFn: true,
+  klPenaltyFn: true,
+  entropyLossFn: true,
+  sampleStrategy: true,
+  lossAggMode: true,
+  lossAggNorm: true,
+  operators: true,
+  dynamicSampling: true,
+};
+
 /**
  * Defines an `algorithm_type`, together with the parts that are given as definitions.
- * @throws ConfigError for an unknown `base`, and for a name that is not a letter followed by
- * letters, digits and _
+ * @throws ConfigError for an unknown `base` or option, and for an invalid name
  */
 export function defineAlgorithm(options: AlgorithmPluginOptions): AlgorithmDefinition {
   const { name, doc, base = 'grpo', advantageFn, policyLossFn, operators, ...settings } = options;
+  const unknown = Object.entries(options).find(
+    ([key, value]) => value !== undefined && !Object.hasOwn(isOption, key),
+  );
+  if (unknown)
+    throw new ConfigError(
+      `Algorithm "${name}" has no option "${unknown[0]}".${didYouMean(unknown[0], Object.keys(isOption))}`,
+      { code: 'DEFINITION_INVALID' },
+    );
   const preset: AlgorithmPreset = pickRow<AlgorithmPreset>('algorithm', algorithmPresets, base);
   const given = [advantageFn, policyLossFn, ...(operators ?? [])];
   return {
     kind: 'trinity-rft.algorithm',
-    name: checkName(name),
+    name: checkPart('Algorithm', options),
     row: {
       ...preset,
       ...settings,
@@ -127,21 +152,24 @@ export function defineAdvantage<S extends ArgSpec>(
   const who = `Advantage function "${name}"`;
   return {
     kind: 'trinity-rft.advantage',
-    name: checkName(name),
+    name: checkPart('Advantage function', options, { create: 'function' }),
     row: defineAdvantagePart({
       args,
       doc,
       comparesRuns,
-      create: (...given) => checkedStrategy(who, create(...given)),
+      create: (...given) =>
+        checkedStrategy(
+          who,
+          calling(`The create function of ${who}`, () => create(...given)),
+        ),
     }),
   };
 }
 
 /**
  * Defines a `policy_loss_fn` with its derivative, either by a formula over tokens (`token`) or by a
- * function of the whole batch (`batch`).
- * @throws ConfigError for a definition with neither `token` nor `batch`, and for a name that is not
- * a letter followed by letters, digits and _
+ * function of the whole batch (`batch`). A formula can read only the quantities that `needs` declares.
+ * @throws ConfigError for a definition with neither `token` nor `batch`, and for an invalid name
  */
 export function definePolicyLoss<
   const S extends ArgSpec = Readonly<Record<never, never>>,
@@ -155,20 +183,20 @@ export function definePolicyLoss<
 export function definePolicyLoss<S extends ArgSpec>(
   options: Named & BatchLossDefinition<S>,
 ): PolicyLossFnDefinition;
-export function definePolicyLoss({
-  name,
-  doc = named(name),
-  ...definition
-}: Named & (AnyTokenLoss<ArgSpec> | BatchLossDefinition<ArgSpec>)): PolicyLossFnDefinition {
+export function definePolicyLoss(
+  options: Named & (AnyTokenLoss<ArgSpec> | BatchLossDefinition<ArgSpec>),
+): PolicyLossFnDefinition {
+  const { name, doc = named(name), ...definition } = options;
+  const { token, batch } = options as Partial<AnyTokenLoss<ArgSpec> & BatchLossDefinition<ArgSpec>>;
   // Checked at run time, because a plugin may be JavaScript or written for another version.
-  if (!('token' in definition || 'batch' in definition))
+  if (typeof token !== 'function' && typeof batch !== 'function')
     throw new ConfigError(
       `The policy loss "${name}" has neither \`token\` nor \`batch\`. Give it a formula over tokens, or a function of the whole batch.`,
       { code: 'LOSS_MISSING' },
     );
   return {
     kind: 'trinity-rft.policy-loss',
-    name: checkName(name),
+    name: checkPart('Policy loss', options),
     row: policyLossPart({
       ...checkedLoss(`Policy loss "${name}"`, definition),
       doc,
@@ -184,13 +212,18 @@ export function defineOperator<S extends ArgSpec>(
   },
 ): OperatorDefinition {
   const { name, args = {} as S, doc = named(name), create } = options;
+  const who = `Operator "${name}"`;
   return {
     kind: 'trinity-rft.operator',
-    name: checkName(name),
+    name: checkPart('Operator', options, { create: 'function' }),
     row: definePart({
       args,
       doc,
-      create: (given) => checkedOperator(`Operator "${name}"`, create(given)),
+      create: (given) =>
+        checkedOperator(
+          who,
+          calling(`The create function of ${who}`, () => create(given)),
+        ),
     }),
   };
 }
@@ -205,10 +238,12 @@ function toRef(part: PartOf<Definition>): PartRef {
 
 const named = (name: string): PartDoc => ({ summary: name, formula: '' });
 
-function checkName(name: string): string {
-  if (/^[A-Za-z]\w*$/.test(name)) return name;
+/** Checks a definition, and that its name begins with a letter. Returns the name. */
+function checkPart(...given: Parameters<typeof checkDefinition>): string {
+  const name = checkDefinition(...given);
+  if (/^[A-Za-z]/.test(name)) return name;
   throw new ConfigError(
-    `${JSON.stringify(name)} cannot name a part of an algorithm. Use letters, digits and _, beginning with a letter, so that it can stand in a YAML file.`,
+    `${given[0]} name "${name}" is invalid. Begin it with a letter, so that it needs no quotes in a YAML file.`,
     { code: 'NAME_INVALID' },
   );
 }

@@ -2,7 +2,8 @@
  * Environments that run in the process that opens them. An episode is an object with its state and
  * a step function.
  */
-import type { ToolDefinition } from '@trinity-rft/core';
+import { ConfigError, type ToolDefinition } from '@trinity-rft/core';
+import { returnedBy } from '@trinity-rft/core/support';
 import { endsOnce } from '../seam/ends-once.js';
 import type { Action, Environment, Episode, EpisodeStart, StepResult } from '../seam/types.js';
 
@@ -42,8 +43,17 @@ export function nativeEnvironment(
   };
 }
 
+const by = returnedBy(
+  'The function given to nativeEnvironment',
+  (message) => new ConfigError(message, { code: 'WORLD_INVALID' }),
+);
+
+/** @throws ConfigError for a world without an observation or a step function */
 function episodeOf(world: World): Episode {
-  const { observation, instructions, tools } = world;
+  const { observation, step } = by.fields(world, ['observation', 'step'], 'a world');
+  if (typeof observation !== 'string') throw by.refuse(observation, 'a text', ' as observation');
+  if (typeof step !== 'function') throw by.refuse(step, 'a function', ' as step');
+  const { instructions, tools } = world;
   let isOpen = true;
   return endsOnce('A world', {
     observation,

@@ -1,4 +1,4 @@
-import { silentLogger } from '@trinity-rft/core';
+import { ConfigError, silentLogger } from '@trinity-rft/core';
 import { manualClock } from '@trinity-rft/testing';
 import { expect, it } from 'vitest';
 import { nativeEnvironment } from '../native/native-environment.js';
@@ -63,4 +63,15 @@ it('leaves the time of the judge out of the deadline of a step, and counts it as
   await ended;
   expect(end).toMatchObject({ code: 'ENVIRONMENT_TIMEOUT' });
   expect(episode.waitedMs()).toBe(660_000);
+});
+
+it.each([
+  [(async () => ({ observation: 'Why?', step: () => undefined })) as never, 'returned a Promise'],
+  [() => ({ observation: 3, step: () => undefined }) as never, 'returned 3 as observation'],
+  [() => ({ observation: 'Why?' }) as never, 'returned nothing as step; expected a function.'],
+])('refuses a native world as a mistake of its author: %#', async (start, message) => {
+  const begun = beginEpisode(nativeEnvironment(start), { row: {}, seed: 0 }, guard);
+  const error: unknown = await begun.catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ConfigError);
+  expect(String(error)).toContain(`The function given to nativeEnvironment ${message}`);
 });

@@ -38,6 +38,7 @@ export interface GuardedEpisode extends Pick<Episode, 'observation' | 'instructi
   /**
    * Returns the grade of the current state, in the cases in which `Episode.grade` is called.
    * Returns undefined if only the rewards of the steps count, or the episode has no grade.
+   * @throws EnvironmentError if the environment ended the episode without a reward or a grade
    */
   grade(): Promise<number | undefined>;
   stateKey(): string | undefined;
@@ -94,7 +95,7 @@ export async function beginEpisode(
   );
   const close = (): Promise<void> => closeEpisode(episode, options);
   let steps = 0;
-  let [hasReward, hasVerdict] = [false, false];
+  let [hasReward, isDecided] = [false, false];
   return {
     observation: episode.observation,
     instructions: episode.instructions,
@@ -105,14 +106,17 @@ export async function beginEpisode(
         const taken = await ask(place.text, (signal) => episode.step(action, signal));
         const result = checked(taken, options);
         hasReward ||= result.reward !== undefined;
-        hasVerdict = result.done && result.truncated !== true && hasReward;
+        isDecided = result.done && result.truncated !== true;
         return result;
       });
     },
     grade: async () => {
-      if (episode.grade === undefined || hasVerdict) return undefined;
-      const grade = await ask('grade', async (signal) => episode.grade?.(signal));
-      return grade === undefined ? undefined : returned(options).reward(grade, ' as grade');
+      if (isDecided && hasReward) return undefined;
+      const grade =
+        episode.grade && (await ask('grade', async (signal) => episode.grade?.(signal)));
+      if (grade !== undefined) return returned(options).reward(grade, ' as grade');
+      if (isDecided) throw noVerdict();
+      return undefined;
     },
     stateKey: () => stateOf(episode, options),
     waitedMs: () => waitedMs,
@@ -202,6 +206,11 @@ async function beforeDeadline<T>(
     throw broken(options, `failed at ${what}`, error);
   }
 }
+
+const noVerdict = (): EnvironmentError =>
+  new EnvironmentError('The environment ended the episode without a reward or a grade.', {
+    code: 'ENVIRONMENT_NO_VERDICT',
+  });
 
 const returned = ({ name }: GuardOptions): Returned =>
   returnedBy(

@@ -97,7 +97,7 @@ export async function playEpisode(
     if (experiences.length > 0) turns.push({ reward: play.earned - before, stateKey, experiences });
     if (end === undefined && calls >= options.maxTurns) end = 'out_of_turns';
   }
-  const { reward, grade } = await play.verdict(end);
+  const { reward, grade } = await play.verdict();
   const last = turns.at(-1);
   if (last) turns[turns.length - 1] = { ...last, reward: last.reward + grade };
   return { reward, end, turns, metrics: play.metrics(end, turns.length) };
@@ -217,9 +217,8 @@ class Play {
    * Returns the reward of the whole episode, and the grade that is added to the reward of the last
    * turn.
    */
-  async verdict(end: EpisodeEnd): Promise<{ readonly reward: number; readonly grade: number }> {
+  async verdict(): Promise<{ readonly reward: number; readonly grade: number }> {
     const grade = await this.episode.grade();
-    if (end === 'done' && this.#rewards.length === 0 && grade === undefined) throw noVerdict();
     if (grade !== undefined) this.#rewards.push(grade);
     const reward = combineRewards(this.options.reward, this.#rewards);
     const { rewardThreshold = -Infinity } = this.options;
@@ -238,8 +237,3 @@ class Play {
     };
   }
 }
-
-export const noVerdict = (): EnvironmentError =>
-  new EnvironmentError('The environment ended the episode without a reward or a grade.', {
-    code: 'ENVIRONMENT_NO_VERDICT',
-  });

@@ -12,7 +12,7 @@ import {
   argProblems,
   readArgsBy,
   type ArgsOwner,
-  checkName,
+  checkDefinition,
   copyOf,
 } from '@trinity-rft/core/support';
 import type { Environment, EpisodeStart, Solver } from './types.js';
@@ -132,17 +132,22 @@ const owner: ArgsOwner = {
 /**
  * Declares an environment that `workflow_args.environment` can name. Export the result from a
  * plugin, or pass it to the launcher.
- * @throws ConfigError if the name is empty or has characters that are not allowed, or the action
- * format does not contain the placeholder exactly once
+ * @throws ConfigError for a name with characters that are not allowed, without `open`,
+ * for `args` or `rows` that are not a schema, and for an action format that does not contain the
+ * placeholder exactly once
  */
 export function defineEnvironment<Args = AnyArgs>(
   options: EnvironmentOptions<Args>,
 ): EnvironmentDefinition {
+  const name = checkDefinition('Environment', options, {
+    open: 'function',
+    args: 'schema',
+    rows: 'schema',
+  });
   const { description, args: schema, rows, needs, play = {}, judged = false } = options;
   const { open, tasks, solver } = options;
   const read = (given: AnyArgs): Args =>
     schema === undefined ? (copyOf(given) as Args) : readArgsBy(schema, copyOf(given), owner);
-  const name = checkName('Environment', options.name);
   if (play.actionFormat !== undefined && play.actionFormat.split(actionSlot).length !== 2)
     throw noSlot(name, play.actionFormat);
   return {

@@ -156,6 +156,14 @@ it.each<[RegExp, EnvironmentDefinition]>([
     define((world) => ({ ...world, stateKey: () => String(count++) })),
   ],
   [/^its solver .* earns 0 in task 0/, define(after(() => ({ reward: 0 })))],
+  [
+    /^equal starts .* ended the episode without a reward or a grade/,
+    define((world) => ({
+      ...world,
+      step: () => ({ observation: '', done: true }),
+      grade: () => undefined,
+    })),
+  ],
   [/^its solver .* returned NaN as reward/, define(after(() => ({ reward: NaN })))],
   [
     /^empty and .* earns 0.5 in task 0, where the best is 0.35/,

@@ -71,6 +71,7 @@ export function openMonitor(
   const services = closingOnError(file, () => servicesOf(stage, { clock, env, logger }));
   const teeOf = (own: readonly MetricSink[]): MetricSink =>
     teeSink([...own, ...services, telemetrySink(), screen], {
+      clock,
       onError: (error) => logger.error(error.message),
     });
   let tee = teeOf([]);

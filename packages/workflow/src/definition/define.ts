@@ -3,7 +3,7 @@
  * export.
  */
 import type { ArgsSchema } from '@trinity-rft/core';
-import { checkName } from '@trinity-rft/core/support';
+import { checkDefinition } from '@trinity-rft/core/support';
 import type { RewardDefinition } from '../reward/index.js';
 import type {
   WorkflowContext,
@@ -47,13 +47,16 @@ export interface WorkflowClassOptions extends Declaration<unknown> {
 /**
  * Declares a workflow that `default_workflow_type` can name. Export the result from a plugin, or
  * pass it to the launcher.
- * @throws ConfigError when the name is empty or has characters that are not allowed
+ * @throws ConfigError for a name with characters that are not allowed, without `run` or a class, and
+ * for `args` that are not a schema
  */
 export function defineWorkflow<Args = AnyArgs>(
   options: WorkflowFunctionOptions<Args> | WorkflowClassOptions,
 ): WorkflowDefinition {
-  const name = checkName('Workflow', options.name);
-  return 'run' in options ? ofFunction(name, options) : ofClass(name, options);
+  const { run, workflow } = options as Partial<WorkflowFunctionOptions & WorkflowClassOptions>;
+  return run === undefined && workflow !== undefined
+    ? ofClass(options as WorkflowClassOptions)
+    : ofFunction(options as WorkflowFunctionOptions<Args>);
 }
 
 const kind = 'trinity-rft.workflow';
@@ -62,10 +65,9 @@ const kind = 'trinity-rft.workflow';
 const checkOf = (args: ArgsSchema | undefined): WorkflowDefinition['checkArgs'] =>
   args && ((given) => workflowArgProblems(args, given));
 
-function ofFunction<Args>(
-  name: string,
-  { args, needs, run }: WorkflowFunctionOptions<Args>,
-): WorkflowDefinition {
+function ofFunction<Args>(options: WorkflowFunctionOptions<Args>): WorkflowDefinition {
+  const name = checkDefinition('Workflow', options, { run: 'function', args: 'schema' });
+  const { args, needs, run } = options;
   const read = (given: AnyArgs): Args =>
     args === undefined ? (given as Args) : readWorkflowArgs(args, given);
   return {
@@ -81,10 +83,9 @@ function ofFunction<Args>(
   };
 }
 
-function ofClass(
-  name: string,
-  { workflow: Class, args, needs }: WorkflowClassOptions,
-): WorkflowDefinition {
+function ofClass(options: WorkflowClassOptions): WorkflowDefinition {
+  const name = checkDefinition('Workflow', options, { workflow: 'class', args: 'schema' });
+  const { workflow: Class, args, needs } = options;
   return {
     kind,
     name,

@@ -1,6 +1,6 @@
 /** Declares reward functions of plugins. */
-import type { Needs, RewardFn } from '@trinity-rft/core';
-import { checkName } from '@trinity-rft/core/support';
+import type { Needs, ReasonedReward, RewardFn, RewardInput, RewardResult } from '@trinity-rft/core';
+import { checkDefinition } from '@trinity-rft/core/support';
 
 /** A reward function as it is registered. */
 export interface RewardDefinition {
@@ -17,21 +17,43 @@ export interface RewardDefinition {
   create(args: Readonly<Record<string, unknown>>): RewardFn;
 }
 
+type Part = number | boolean;
+type Parts = Readonly<Record<string, Part>>;
+
+/** Reward that an author returns: `true` is 1, and `false` is 0. */
+export type AuthoredReward =
+  | Part
+  | Parts
+  | (Omit<ReasonedReward, 'parts'> & { readonly parts: Parts });
+
 /**
  * Declares a reward function that `default_reward_fn_type` can name. Export the result from a
  * plugin, or pass it to the launcher.
- * @throws ConfigError when the name is empty or has characters that are not allowed
+ * @throws ConfigError for a name with characters that are not allowed, and without `score`
  */
 export function defineReward(options: {
   readonly name: string;
-  readonly score: RewardFn;
+  readonly score: (input: RewardInput) => AuthoredReward | Promise<AuthoredReward>;
   /** Requirements of the reward function. @default no requirements */
   readonly needs?: Needs;
 }): RewardDefinition {
+  const { needs, score } = options;
   return {
     kind: 'trinity-rft.reward',
-    name: checkName('Reward function', options.name),
-    needs: options.needs,
-    create: () => options.score,
+    name: checkDefinition('Reward function', options, { score: 'function' }),
+    needs,
+    create: () => async (input) => withNumbers(await score(input)) as RewardResult,
   };
+}
+
+/**
+ * Replaces booleans by numbers in a reward and its parts. Leaves all other values for the reader of
+ * the reward.
+ */
+function withNumbers(value: unknown, depth = 2): unknown {
+  if (typeof value === 'boolean') return Number(value);
+  if (depth === 0 || typeof value !== 'object' || value === null) return value;
+  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
+  const entries = Object.entries(value).map(([key, part]) => [key, withNumbers(part, depth - 1)]);
+  return Object.fromEntries(entries) as unknown;
 }

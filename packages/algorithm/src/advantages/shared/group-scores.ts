@@ -11,6 +11,7 @@ import {
   taskKey,
 } from '@trinity-rft/core';
 import type { AdvantageInput, AdvantageOutput } from '@trinity-rft/core/internal';
+import { returnedBy } from '@trinity-rft/core/support';
 import {
   batchStd,
   groupStats,
@@ -138,7 +139,7 @@ function scoreAll(
   if (groups.length === 0) return { scores: [], metrics: {} };
   const rewards = groups.map((group) => group.rewards);
   const all = rewards.flat();
-  const scored = groups.map((group) => score(group, all));
+  const scored = groups.map((group) => readScores(score(group, all), group));
   const ofGroups = gatherMetrics(
     scored.map(({ metrics }) => metrics),
     'group_advantages',
@@ -147,6 +148,19 @@ function scoreAll(
     scores: scored.map(({ scores }) => scores),
     metrics: { ...ofGroups, 'group_advantages/zero_variance_ratio': zeroVarianceRatio(rewards) },
   };
+}
+
+/**
+ * Checks the result of a score function, which may be that of a plugin.
+ * @throws RangeError for a result that is not a score per reward
+ */
+function readScores(result: unknown, { rewards }: RewardGroup): ReturnType<ScoreGroup> {
+  const by = returnedBy('The function given to byGroup', (message) => new RangeError(message));
+  const read = by.fields(result, ['scores', 'metrics'], '{ scores, metrics }');
+  const scores = Array.from((read.scores ?? []) as ArrayLike<number>);
+  if (scores.length !== rewards.length || !scores.every((one) => Number.isFinite(one)))
+    throw by.refuse(read.scores, `${rewards.length} finite numbers, one per reward`, ' as scores');
+  return { scores, metrics: (read.metrics ?? {}) as Metrics };
 }
 
 /**

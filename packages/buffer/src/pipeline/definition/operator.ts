@@ -3,7 +3,7 @@
  * operators.
  */
 import type { ArgSpec, ArgValues, ChatMessage, ChatOptions, RawTask } from '@trinity-rft/core';
-import { checkName } from '@trinity-rft/core/support';
+import { checkDefinition } from '@trinity-rft/core/support';
 
 /**
  * Decision of an operator about a task: remove it, change its columns, or leave it unchanged
@@ -91,15 +91,15 @@ export interface TaskOperatorOptions<S extends ArgSpec> extends TaskOperatorFact
 
 /**
  * Declares an operator of the task pipeline. Export the result from a plugin.
- * @throws ConfigError when the name is empty or has characters that are not allowed
+ * @throws ConfigError for a name with characters that are not allowed, and without `create`
  */
 export function defineTaskOperator<const S extends ArgSpec = Readonly<Record<never, never>>>(
   options: TaskOperatorOptions<S>,
 ): TaskOperatorDefinition {
-  const { name, args = {} as S, auxiliaryModel, adds, create } = options;
+  const { args = {} as S, auxiliaryModel, adds, create } = options;
   return {
     kind: 'trinity-rft.task-operator',
-    name: checkName('Task operator', name),
+    name: checkDefinition('Task operator', options, { create: 'function' }),
     args,
     auxiliaryModel,
     adds,

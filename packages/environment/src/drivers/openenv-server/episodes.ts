@@ -6,7 +6,6 @@ import {
   type GuardedEpisode,
   type GuardOptions,
 } from '../../play/guarded-episode.js';
-import { noVerdict } from '../../play/play-episode.js';
 import type { Action, Environment, StepResult } from '../../seam/types.js';
 import type { Tasks } from './tasks.js';
 
@@ -47,8 +46,6 @@ interface Current {
   readonly facts: Record<string, unknown>;
   steps: number;
   isOver: boolean;
-  /** True if a step of the episode had a reward. */
-  hasReward: boolean;
 }
 
 export function createSession(
@@ -71,7 +68,7 @@ export function createSession(
     await end();
     const { row, facts, seed } = startOf(read.data, tasks);
     const episode = await beginEpisode(environment, { row, seed }, guard);
-    current = { episode, facts, steps: 0, isOver: false, hasReward: false };
+    current = { episode, facts, steps: 0, isOver: false };
     const metadata = { ...facts, instructions: episode.instructions ?? null };
     return observed({ message: episode.observation, metadata }, null, false);
   }
@@ -96,8 +93,6 @@ export function createSession(
     const taken = await episode.step(action);
     current.isOver = taken.done;
     const result = await graded(taken, current);
-    current.hasReward ||= result.reward !== undefined;
-    if (result.done && result.truncated !== true && !current.hasReward) throw noVerdict();
     return action.type === 'tool' ? toolReply(action.name, result, current) : textReply(result);
   }
 
