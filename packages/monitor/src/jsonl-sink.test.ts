@@ -177,8 +177,13 @@ describe('resuming a metrics file', () => {
     const evaluated = (step: number) => record('explorer', step);
     const records = [explored(1), evaluated(1), explored(2), record('trainer', 2), evaluated(2)];
     writeFileSync(file, records.map(jsonlLine).join(''));
-    await jsonlSink({ path: file, resume: { explorer: 2, evaluationDue: true } }).close();
-    expect(read(file)).toBe(records.slice(0, 4).map(jsonlLine).join(''));
+    for (const hadEnded of [true, false]) {
+      await jsonlSink({
+        path: file,
+        resume: { explorer: 2, evaluationDue: true, hadEnded },
+      }).close();
+      expect(read(file)).toBe(records.slice(0, 4).map(jsonlLine).join(''));
+    }
   });
 
   it('keeps a last line that lacks only its newline', async () => {

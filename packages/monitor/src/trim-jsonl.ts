@@ -61,10 +61,16 @@ function stays(record: unknown, resume: ResumePoint): boolean {
 
 /**
  * Returns true for a record of the explorer if the training run had finished and is continued, see
- * `ResumePoint.hadEnded`.
+ * `ResumePoint.hadEnded`, unless it is of an evaluation that is made again.
  */
-const endedIt = (record: unknown, { explorer = -1, hadEnded = false }: ResumePoint): boolean =>
-  hadEnded && explorer >= 0 && (record as { readonly role: unknown }).role === 'explorer';
+function endedIt(
+  record: unknown,
+  { explorer = -1, hadEnded, evaluationDue }: ResumePoint,
+): boolean {
+  const { role, step } = record as { readonly role: unknown; readonly step: unknown };
+  const isRepeated = evaluationDue === true && step === explorer;
+  return hadEnded === true && explorer >= 0 && role === 'explorer' && !isRepeated;
+}
 
 /**
  * Returns true if a record belongs to an explore step. Only explore steps have the timing

@@ -173,6 +173,29 @@ it('counts max_wait over pauses that end by failures of agents, which are no ans
   expect(circuit.answers()).toBe(0);
 });
 
+it('counts no time between pauses towards max_wait', async () => {
+  const runtime = testRuntime();
+  const settings = { environmentFailures: { maxRetryTimes: 0, maxInRow: 2, maxWaitMs: 9000 } };
+  const { of } = createEnvironmentCircuits({ settings, ...runtime });
+  const circuit = of('w');
+  const breakdown = { error: gone(), isRepeated: false };
+  const outage = async (): Promise<void> => {
+    const { signal } = new AbortController();
+    for (const answer of [breakdown, breakdown, 'failed', 'failed'] as const)
+      (await circuit.enter(task(0), signal)).end(answer);
+  };
+  for (let i = 0; i < 3; i++) {
+    const ended = outage();
+    await runtime.clock.advance(2000);
+    await ended;
+    await runtime.clock.advance(3_600_000);
+  }
+  expect(circuit.isPaused()).toBe(false);
+  expect(runtime.logger.messages('warn').map((text) => /at most [\d.]+ s/.exec(text)?.[0])).toEqual(
+    ['at most 9 s', 'at most 7 s', 'at most 5 s'],
+  );
+});
+
 it('says how many tries ended otherwise while an environment was taken to be down', async () => {
   const runtime = testRuntime();
   const settings = { environmentFailures: { maxRetryTimes: 0, maxInRow: 2, maxWaitMs: 9000 } };

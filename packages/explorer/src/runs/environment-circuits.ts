@@ -130,7 +130,7 @@ const ownFailuresToGoOn = 2;
 
 /** State while rollouts wait. */
 interface Pause {
-  /** Start of the first pause since the environment last answered an attempt. */
+  /** Start of the pause, earlier by the time of all pauses since an attempt was last answered. */
   readonly since: number;
   readonly end: () => void;
   probeAt: number;
@@ -152,7 +152,8 @@ class Circuit implements EnvironmentCircuit {
   #answers = 0;
   #lastError: EnvironmentError | undefined;
   #pause: Pause | undefined;
-  #downSince: number | undefined;
+  /** Time of the pauses that have ended since the environment last answered an attempt, in ms. */
+  #pausedMs = 0;
   #changed = Promise.withResolvers<void>();
 
   constructor(environment: string, options: CircuitOptions) {
@@ -233,10 +234,10 @@ class Circuit implements EnvironmentCircuit {
     if (this.#tasks.size < 2 && !this.#alone.has(task)) return;
     const cause = describeError(error);
     logger.warn(
-      `Environment "${this.#environment}" failed ${this.#inRow} times in a row, so its runs wait until it answers, at most ${settings.maxWaitMs / 1000} s: ${cause}`,
+      `Environment "${this.#environment}" failed ${this.#inRow} times in a row, so its runs wait until it answers, at most ${(settings.maxWaitMs - this.#pausedMs) / 1000} s: ${cause}`,
     );
     this.#pause = {
-      since: (this.#downSince ??= clock.now()),
+      since: clock.now() - this.#pausedMs,
       end: onPause?.(`environment "${this.#environment}", which fails: ${cause}`) ?? nothing,
       probeAt: clock.now() + firstProbeMs,
       backOffMs: firstProbeMs,
@@ -249,15 +250,16 @@ class Circuit implements EnvironmentCircuit {
   #answered(): void {
     this.#answers++;
     this.#alone.clear();
-    const seconds = (this.#options.clock.now() - (this.#downSince ?? 0)) / 1000;
-    this.#downSince = undefined;
+    const seconds = (this.#options.clock.now() - (this.#pause?.since ?? 0)) / 1000;
     this.#endPause(`answers again after ${seconds.toFixed(1)} s; its runs go on`);
+    this.#pausedMs = 0;
   }
 
   #endPause(what: string): void {
     this.#inRow = 0;
     this.#tasks.clear();
     if (!this.#pause) return;
+    this.#pausedMs = this.#options.clock.now() - this.#pause.since;
     this.#pause.end();
     this.#pause = undefined;
     this.#options.logger.info(`Environment "${this.#environment}" ${what}.`);
