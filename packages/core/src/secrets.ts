@@ -126,7 +126,8 @@ const template = /^(?:(?:Bearer|Basic) )?\$?\{(?:[A-Za-z_.]*|\d)\}$/;
  * @param next the two characters after the value
  */
 function isExpression(name: string, link: string, value: string, next: string): boolean {
-  if (!/^[A-Za-z_$][A-Za-z_$.]*\W*$/.test(value)) return false;
+  // The bound keeps the time linear, because both repetitions match dots.
+  if (value.length > 100 || !/^[A-Za-z_$][A-Za-z_$.]*\W*$/.test(value)) return false;
   if (/[!=]=/.test(link) || /^(?:await|lambda|new)$/.test(value)) return true;
   const isLong = /[._]|[a-z][A-Z]/.test(value);
   if (isLong ? /^(?:\(|\[["'\d])/.test(next) : /^[([]["')]/.test(next)) return true;
