@@ -402,6 +402,14 @@ describe('importRows', () => {
     ];
     const { rows } = await importLines(answers, { as: 'dpo' });
     expect(rows).toMatchObject([{ chosen: [assistant('Hello')], rejected: [assistant('Go')] }]);
+    const verdicts = [
+      { prompt: 'Is 9 prime?', completion: 'Yes', label: false },
+      { prompt: 'Is 9 prime?', completion: 'No', label: true },
+    ];
+    expect((await importLines(verdicts, { as: 'dpo' })).rows).toMatchObject([
+      { chosen: [assistant('No')], rejected: [assistant('Yes')] },
+    ]);
+    expect((await importLines(verdicts)).rows).toMatchObject([{ messages: [{}, assistant('No')] }]);
   });
 
   it.each([

@@ -69,8 +69,8 @@ function isFilled(value: unknown): boolean {
 
 const mediaColumn = /^(?:image|video|audio)s?$/;
 
-/** Matches answers that are classes. Beside one, `label` is a class too. */
-const verdict = /^\W*(?:true|false|yes|no)\W*$/i;
+/** Matches answers that are the class false. Beside one, `label: false` is that class too. */
+const negative = /^\W*(?:false|no)\W*$/i;
 
 /**
  * Adds what the columns beside a conversation or pair say: which one holds images, videos or sounds;
@@ -87,9 +87,8 @@ export function withMarks<T extends Conversation | Preference>(item: T, record: 
   const { label, kto_tag: tag } = record;
   const isMark =
     typeof label === 'boolean' && (has(record, 'completion') || has(record, 'messages'));
-  const score = scoreOf(
-    tag ?? (isMark && !verdict.test(JSON.stringify(last.content)) ? label : undefined),
-  );
+  const isClass = label === false && negative.test(JSON.stringify(last.content));
+  const score = scoreOf(tag ?? (isMark && !isClass ? label : undefined));
   return score === undefined ? marked : { ...marked, score, isRejected: score === 0 };
 }
 
