@@ -58,7 +58,8 @@ export function isSecretName(name: string): boolean {
 const keyLooks =
   /\b(?:(?:sk-|sk_|rk_|ak_|hf_|ghp_|gho_|ghs_|github_pat_|glpat-|gsk_|npm_|pypi-|xox[abps]-)[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{16,})?|(?:AKIA|ASIA)[A-Z0-9]{16}\b|AIza[A-Za-z0-9_-]{30,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*)|(?<=\b(?:Bearer|Basic) )[^\s"',]+/g;
 /** Matches templates and variables after `Bearer` and `Basic`, such as `${token}`. */
-const schemeTemplate = /^(?:\$?\{|[<[]|\$[A-Z_]+\W*$)/;
+const schemeTemplate =
+  /^(?:\$?\{{1,2}[A-Za-z_.]*(?:\W|$)|<[A-Za-z_.-]*(?:\W|$)|\[[A-Za-z_.-]*(?:\W|$)|\$[A-Z_]+\W*$)/;
 /** Matches words of prose after `Bearer` and `Basic`, such as `Basic arithmetic`. */
 const proseWord = /^[A-Z]?[a-z]{1,12}\W*$/;
 
@@ -126,7 +127,8 @@ const template = /^(?:(?:Bearer|Basic) )?\$?\{(?:[A-Za-z_.]*|\d)\}$/;
  * @param next the two characters after the value
  */
 function isExpression(name: string, link: string, value: string, next: string): boolean {
-  if (!/^[A-Za-z_$][A-Za-z_$.]*\W*$/.test(value)) return false;
+  // The bound keeps the time linear, because both repetitions match dots.
+  if (value.length > 100 || !/^[A-Za-z_$][A-Za-z_$.]*\W*$/.test(value)) return false;
   if (/[!=]=/.test(link) || /^(?:await|lambda|new)$/.test(value)) return true;
   const isLong = /[._]|[a-z][A-Z]/.test(value);
   if (isLong ? /^(?:\(|\[["'\d])/.test(next) : /^[([]["')]/.test(next)) return true;

@@ -120,7 +120,7 @@ describe('a folder', () => {
     const { report } = await importFrom(folder);
     expect(report).toMatchObject({ written: 1, skipped: [{ count: 2 }] });
     await expect(importRows({ from: at('a.jsonl'), output: at('l1.jsonl') })).rejects.toThrow(
-      'l1.jsonl", which is no regular file',
+      'l1.jsonl", which is a link that leads to no file',
     );
   });
 
@@ -203,8 +203,12 @@ describe('the files that are written', () => {
     const [pipe, link] = [`${from}.pipe`, `${from}.link`];
     execFileSync('sh', ['-c', 'mkfifo "$0"', pipe], { timeout: 10_000, killSignal: 'SIGKILL' });
     symlinkSync('gone', link);
-    for (const file of [pipe, link]) {
-      const problem = `"${file}", which is no regular file. Name another file to write.`;
+    const nowhere = 'a link that leads to no file. Create the file or name';
+    for (const [file, fault] of [
+      [pipe, 'no regular file. Name'],
+      [link, nowhere],
+    ] as const) {
+      const problem = `"${file}", which is ${fault} another file to write.`;
       await expect(importRows({ from, output: file })).rejects.toThrow(`-o is ${problem}`);
       const output = `${from}.rows`;
       await expect(importRows({ from, output, report: file })).rejects.toThrow(problem);

@@ -9,6 +9,7 @@ it.each([
   ['Call +49 170 1234567 or', 'Call [phone] or', 'phone'],
   ['Call (555) 123-4567 or', 'Call [phone] or', 'phone'],
   ['Call 0170/1234567', 'Call [phone]', 'phone'],
+  ['Tel:0170 1234567', 'Tel:[phone]', 'phone'],
   ['Pay to DE89 3704 0044 0532 0130 00.', 'Pay to [iban].', 'iban'],
   ['Card 4111 1111 1111 1111.', 'Card [card].', 'card'],
   ['Card 5555-5555-5555-4444', 'Card [card]', 'card'],
@@ -63,6 +64,10 @@ it.each([
     'api_key Bearer changeme',
     'Authorization: Basic dXNlcjpwYXNz',
     'Bearer $2a$10$abcdefgh',
+    'Authorization: Bearer <4f0c2a91b7d84e6f>',
+    'Bearer [4f0c2a91b7d84e6f]',
+    'Bearer {4f0c2a91b7d84e6f}',
+    'Authorization: Bearer {hunter2secret',
   ],
 ])('replaces what follows the scheme in %s', (text) => {
   expect(redactValue(text).value).toBe(text.replace(/(Bearer|Basic) [^']+/, '$1 [key]'));
@@ -103,6 +108,7 @@ it.each([
   'token = await f(); rows.sort(key=lambda row: row.id); users.map((token) => token.text)',
   'self.password = config.db_password; password = getpass()',
   'curl -H "Authorization: Bearer $TOKEN"',
+  'Bearer <token>, Bearer <your-token>, Bearer [key], Bearer {{token}}, Bearer {self.token}',
   'const apiKey = process.env.API_KEY;',
   "connect(password='{password}')",
   'Basic arithmetic, Bearer tokens',
@@ -110,6 +116,7 @@ it.each([
   '(2020) 1234567, year (1999) 2000 2001',
   '1234 +5678901, (12) 34567 / 5',
   '06/12/24 10:30, 01/15-01/20, Jan 05 2024 1430',
+  '2024-01-05 10:00:00 12345 requests, 12:30:05 1234567 INFO, 10:00 15 000 people',
   'section 1.2.3.4 of Version 2.0.0.1',
   '01/02/2025 10:30, 2024/01/02 2025/01/02, 02.01.2025 02.01.2026',
 ])('leaves "%s" as it is', (text) => {

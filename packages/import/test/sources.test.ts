@@ -402,6 +402,14 @@ describe('importRows', () => {
     ];
     const { rows } = await importLines(answers, { as: 'dpo' });
     expect(rows).toMatchObject([{ chosen: [assistant('Hello')], rejected: [assistant('Go')] }]);
+    const verdicts = [
+      { prompt: 'Is 9 prime?', completion: 'Yes', label: false },
+      { prompt: 'Is 9 prime?', completion: 'No', label: true },
+    ];
+    expect((await importLines(verdicts, { as: 'dpo' })).rows).toMatchObject([
+      { chosen: [assistant('No')], rejected: [assistant('Yes')] },
+    ]);
+    expect((await importLines(verdicts)).rows).toMatchObject([{ messages: [{}, assistant('No')] }]);
   });
 
   it.each([
@@ -420,6 +428,7 @@ describe('importRows', () => {
     ['images', ['a.png'], { messages: hello }],
     ['video', 'a.mp4', { prompt: 'Hi', chosen: 'a', rejected: 'b' }],
     ['image', { bytes: 'x' }, { question: 'Hi', answer: 'Hello' }],
+    ['audio', { array: [0.5], path: null }, { messages: hello }],
     ['audios', '["a.wav"]', { instruction: 'Hi', output: 'Hello' }],
     [
       'images',
@@ -438,6 +447,14 @@ describe('importRows', () => {
     expect(tasks.report).toMatchObject({ written: 1, skipped: [] });
   });
 
+  it.each([
+    ...[{ bytes: null, path: null }, {}, false, 0, 'none', 'false', 'null', 'NaN', ' '],
+    ...[[''], [[]], '[]'],
+  ])('keeps rows with the image %j, which is none', async (image) => {
+    const { rows } = await importLines([{ messages: hello, image }]);
+    expect(rows).toEqual([{ messages: hello }]);
+  });
+
   it('uses instructions beside the messages once, and none that are blank', async () => {
     const as = 'tasks';
     const [task] = (await importLines([{ messages: hello, system: ['Be', 'brief.'] }], { as }))
@@ -446,7 +463,7 @@ describe('importRows', () => {
     expect(typeof task?.['system']).toBe('string');
     const kept = { messages: [system('Be brief.'), ...hello], system: 'Be long.' };
     expect((await importLines([kept], { as })).rows).toMatchObject([{ system: 'Be long.' }]);
-    for (const blank of [[], ' ', null])
+    for (const blank of [[], ' ', null, false, {}])
       expect((await importLines([{ messages: hello, system: blank }])).rows).toEqual([
         { messages: hello },
       ]);

@@ -146,6 +146,34 @@ it('takes each conversation of a trace without agents that no other one continue
   }
 });
 
+it('takes answers that no later call of a trace without agents continues', async () => {
+  const two = chat('t', 4, 'Hi', 'a');
+  const choices = ['c', 'd'].flatMap((text) => said('', text).slice(1));
+  two.attributes['gen_ai.output.messages'] = JSON.stringify(choices);
+  const { rows, report } = await importLines([
+    ...[chat('t', 1, 'Hi', 'a'), chat('t', 2, 'Hi', 'b'), chat('t', 3, 'Hi', 'd', 'e', 'f')],
+    ...[two, chat('t', 5, 'z'), answering(6)],
+  ]);
+  const texts = (rows as unknown as { messages: { content: string | null }[] }[]).map((row) =>
+    row.messages.map(({ content }) => content ?? ''),
+  );
+  expect(texts).toEqual([
+    ...[['Hi', 'a'], ['Hi', 'b'], ['Hi', 'd', 'e', 'f'], ['Hi', 'c'], ['z']],
+    ['Hi', '', 'sunny', 'b'],
+  ]);
+  expect(report.skipped).toEqual([]);
+});
+
+it('takes thousands of calls of one trace that begin alike', async () => {
+  // Comparing each of them with each other one would take minutes.
+  const rules = 'x'.repeat(8000);
+  const calls = Array.from({ length: 3000 }, (_, i) =>
+    chat('t', i + 1, i % 2 === 0 ? rules : `${rules}${i}`, `answer ${i}`),
+  );
+  const { report } = await importLines(calls);
+  expect(report).toMatchObject({ written: 3000, skipped: [] });
+});
+
 /** A call of a tool, whose arguments have these spaces. */
 const asking = (end: number, space: string, ...texts: readonly string[]) => {
   const span = chat('t', end, ...texts, '');

@@ -25,11 +25,14 @@ export async function createRowWriter(option: string, file: string): Promise<Row
   const attempt = attemptFor(option, file);
   const target = await realPathOf(file);
   const found = await lstat(target).catch(() => undefined);
-  if (found && !found.isFile())
-    throw new ConfigError(
-      `${option} is "${file}", which is no regular file. Name another file to write.`,
-      { code: 'ARGUMENT_INVALID' },
-    );
+  if (found && !found.isFile()) {
+    const fault = found.isSymbolicLink()
+      ? 'a link that leads to no file. Create the file or name'
+      : 'no regular file. Name';
+    throw new ConfigError(`${option} is "${file}", which is ${fault} another file to write.`, {
+      code: 'ARGUMENT_INVALID',
+    });
+  }
   const draft = `${target}.partial-${process.pid}`;
   const handle = await attempt(async () => {
     await mkdir(path.dirname(target), { recursive: true });

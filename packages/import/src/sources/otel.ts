@@ -70,28 +70,49 @@ const isSpan = (signal: Signal): signal is Span => 'end' in signal;
 const isAgent = (span: Span): boolean => operationOf(span) === 'invoke_agent';
 
 /**
- * Converts the calls whose instructions and messages do not begin those of a longer call. A call
- * that failed or cannot be read continues only those whose answer calls tools. Answers are not compared, because histories
- * may spell the arguments of tool calls in another way.
+ * Converts the calls, without the answers that a longer call continues. In descending order, the
+ * calls that begin with the text of another one come directly before it, so that each text is
+ * compared with few others.
  */
 function notContinued(
   chats: readonly Span[],
   taken: (span: Span) => readonly Assembled[],
 ): readonly Assembled[] {
   const items = new Map<Span, readonly Assembled[]>();
-  const kept: { readonly start: string; readonly isRead: boolean }[] = [];
+  /** The field `first` is the index of the first call that begins with the text of this one. */
+  const kept: { readonly start: string; readonly first: number; readonly span: Span }[] = [];
   const all = chats.map((span) => ({ start: startOf(span), span }));
-  for (const { start, span } of all.toSorted((a, b) => b.start.length - a.start.length)) {
-    const later = kept.filter(
-      (one) => one.start.length > start.length && one.start.startsWith(start),
+  const order = all.toSorted((a, b) => Number(a.start < b.start) - Number(a.start > b.start));
+  for (const { start, span } of order) {
+    let first = kept.length;
+    while (kept[first - 1]?.start.startsWith(start)) first = kept[first - 1]!.first;
+    const later = kept.slice(first).filter((one) => one.start.length > start.length);
+    const found = taken(span).filter(
+      (answer) => !later.some((one) => isContinued(answer, items.get(one.span) ?? [])),
     );
-    if (later.some((one) => one.isRead)) continue;
-    const found = taken(span);
-    if (later.length > 0 && found.some(callsTool)) continue;
+    if (found.length === 0) continue;
     items.set(span, found);
-    kept.push({ start, isRead: found.some(({ item }) => 'messages' in item) });
+    kept.push({ start, first, span });
   }
   return chats.flatMap((span) => items.get(span) ?? []);
+}
+
+/**
+ * Returns true if a call continues an answer to the beginning of its messages: its next message has
+ * the same text. The arguments of tool calls are not compared, because histories may spell them in
+ * another way. A call that failed or cannot be read continues only answers that call tools. One that
+ * can be read stands for a beginning that failed.
+ */
+function isContinued(answer: Assembled, later: readonly Assembled[]): boolean {
+  if (callsTool(answer)) return true;
+  const messages = 'messages' in answer.item ? answer.item.messages : [];
+  const last = messages.at(-1);
+  return later.some(({ item }) => {
+    const next = 'messages' in item ? item.messages[messages.length - 1] : undefined;
+    return last === undefined
+      ? 'messages' in item
+      : next?.role === 'assistant' && JSON.stringify(next.content) === JSON.stringify(last.content);
+  });
 }
 
 /** Returns the instructions and messages of a call as text, up to where further messages follow. */

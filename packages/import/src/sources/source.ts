@@ -61,16 +61,29 @@ export function withSystem(
   return [...readMessage({ role: 'system', content: system }), ...messages];
 }
 
-/** Returns false for a missing value, a blank string and an empty list. */
+/** Returns false for a missing value, `false`, a blank string, an empty list and an empty object. */
 function isFilled(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(isPresent);
-  return isPresent(value) && (typeof value !== 'string' || value.trim() !== '');
+  if (isJson(value)) return Object.keys(value).length > 0;
+  return isPresent(value) && value !== false && (typeof value !== 'string' || value.trim() !== '');
 }
 
 const mediaColumn = /^(?:image|video|audio)s?$/;
+const noMedia = /^\s*(?:none|null|false|nan)?\s*$/i;
 
-/** Matches answers that are classes. Beside one, `label` is a class too. */
-const verdict = /^\W*(?:true|false|yes|no)\W*$/i;
+/**
+ * Returns true for a text, an object with one, and a list of such values or of numbers, which are
+ * samples or pixels; false for the ways in which data sets write that there is none, and for counts.
+ */
+function isMedia(value: unknown): boolean {
+  const given = unwrapped(value);
+  if (Array.isArray(given)) return given.some((one) => typeof one === 'number' || isMedia(one));
+  if (isJson(given)) return Object.values(given).some(isMedia);
+  return typeof given === 'string' && !noMedia.test(given);
+}
+
+/** Matches answers that are the class false. Beside one, `label: false` is that class too. */
+const negative = /^\W*(?:false|no)\W*$/i;
 
 /**
  * Adds what the columns beside a conversation or pair say: which one holds images, videos or sounds;
@@ -78,18 +91,15 @@ const verdict = /^\W*(?:true|false|yes|no)\W*$/i;
  * true or false beside messages or a completion.
  */
 export function withMarks<T extends Conversation | Preference>(item: T, record: Json): T {
-  const media = Object.keys(record).find(
-    (key) => mediaColumn.test(key) && isFilled(unwrapped(record[key])),
-  );
+  const media = Object.keys(record).find((key) => mediaColumn.test(key) && isMedia(record[key]));
   const marked = { ...item, ...(media !== undefined && { media }) };
   const last = 'messages' in item ? item.messages.at(-1) : undefined;
   if (last?.role !== 'assistant') return marked;
   const { label, kto_tag: tag } = record;
   const isMark =
     typeof label === 'boolean' && (has(record, 'completion') || has(record, 'messages'));
-  const score = scoreOf(
-    tag ?? (isMark && !verdict.test(JSON.stringify(last.content)) ? label : undefined),
-  );
+  const isClass = label === false && negative.test(JSON.stringify(last.content));
+  const score = scoreOf(tag ?? (isMark && !isClass ? label : undefined));
   return score === undefined ? marked : { ...marked, score, isRejected: score === 0 };
 }
 
