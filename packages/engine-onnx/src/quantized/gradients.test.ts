@@ -102,22 +102,20 @@ describe('the weights of a GGUF file', () => {
   });
 });
 
-test.each([
-  ['blk.1.ffn_up.weight', 'Q8_0', 'model.layers.1.mlp.up_proj.weight'],
-  ['token_embd.weight', 'Q8_0', embeddingName],
-  ['token_embd.weight', 'F16', embeddingName],
-] as const)('NaN in %s of %s is refused with file and tensor', async (name, type, hfName) => {
-  const path = gguf(`NaN in ${name} ${type}`);
-  writeRandomGguf(path, (each) => (each === name ? type : 'Q8_0'), true);
-  const tensor = openGguf(path).tensors.get(name) as GgufTensor & { readonly begin: number };
+test('NaN in a scale is refused with file and tensor', async () => {
+  const path = gguf('NaN in a scale');
+  writeRandomGguf(path, () => 'Q8_0', true);
+  const tensor = openGguf(path).tensors.get('blk.1.ffn_up.weight') as GgufTensor & {
+    readonly begin: number;
+  };
   const file = openSync(path, 'r+');
-  // Both types begin with a 16-bit float: the scale of a block, or an element.
+  // A block begins with its scale, a 16-bit float.
   writeSync(file, Uint8Array.of(0x00, 0x7e), 0, 2, tensor.begin);
   closeSync(file);
   const { config } = await readModelFiles(path);
-  const read = async (): Promise<unknown> =>
-    (await loadQuantizedBase(path, config, 'file')).embed(Int32Array.of(0), embeddingName);
-  await expect(read()).rejects.toThrow(`${path}: tensor ${hfName} contains NaN`);
+  await expect(loadQuantizedBase(path, config, 'file')).rejects.toThrow(
+    `${path}: tensor model.layers.1.mlp.up_proj.weight contains NaN`,
+  );
 });
 
 describe('an embedding table of which only rows are read', () => {

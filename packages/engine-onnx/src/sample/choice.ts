@@ -11,8 +11,6 @@ import { createStopMatcher, type StopMatcher } from './stop-matcher.js';
 
 export interface Request {
   readonly plan: SamplePlan;
-  /** Number of requests that arrived before. */
-  readonly order: number;
   /** Indices of the choices that have no row and no result yet. */
   readonly waiting: number[];
   /** Maximum number of tokens that each choice had when its row was taken back, or 0. */

@@ -13,9 +13,8 @@ import type { SamplePlan } from './plan.js';
 const runOverheadBytes = 4 << 20;
 
 /**
- * Number of sequences that share the memory at first, if each of them may become longer. The cost
- * is work that is repeated when they do: with 16 instead of 8, sequences that all reach their
- * maximum repeat half of their tokens instead of a seventh, and iterations are hardly fewer.
+ * Number of sequences that share the memory at first, if each of them may become longer. With more
+ * of them, more sequences run at once, and more have to restart and repeat their tokens.
  */
 const sharers = 8;
 /** Number of response positions that a sequence gets at first, even if its prompt takes its share. */

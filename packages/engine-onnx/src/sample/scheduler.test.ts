@@ -150,28 +150,6 @@ describe('memory for one response of full length', () => {
     expect(read).toBeGreaterThan(1);
     expect((await later).map(({ policyVersion }) => policyVersion)).toEqual([1, 1, 1, 1, 1]);
   });
-
-  it('is used by later requests while a choice waits for an older row, but not longer', async () => {
-    const sampler = open({ maxModelLen: 1024, cacheBytes: 1024 * 512 });
-    const ended: string[] = [];
-    const ends: Promise<unknown>[] = [];
-    const follow = (name: string, result: Promise<unknown>): void =>
-      void ends.push(result.then(() => ended.push(name)));
-    let tokens = 0;
-    const submitLater = (): void => {
-      if (++tokens !== 350) return;
-      for (const [i, maxTokens] of [30, ...Array.from({ length: 8 }, () => 200)].entries())
-        follow(`later ${i}`, sampler.sample(prompt, { maxTokens, seed: i }));
-    };
-    const long = { maxTokens: 400, seed: 1 };
-    follow('older', sampler.submit(prompt, long, submitLater).result);
-    // Restarts at about 340 tokens, and then needs more memory than the older one frees.
-    const start = Array.from({ length: 300 }, (_, i) => 1 + (i % 20));
-    follow('restarted', sampler.sample(start, long));
-    while (ended.length < 11) await Promise.all(ends);
-    expect(ended.slice(0, 2)).toEqual(['later 0', 'older']);
-    expect(ended.slice(0, -2)).toContain('restarted');
-  });
 });
 
 describe('a run that fails', () => {

@@ -1,9 +1,8 @@
 /**
  * Continuous batching. Requests wait in order of arrival, and their choices get rows as rows become
  * free. In each iteration of the loop, every row reads one token. If rows outgrow the memory, the
- * newest rows are taken back, and their choices restart later. While these wait for an older row to
- * end, later requests use the remaining memory. The result of a request depends only on its prompt,
- * options, seed and weights, never on other requests.
+ * newest rows are taken back, and their choices restart later. The result of a request depends only
+ * on its prompt, options, seed and weights, never on other requests.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
@@ -91,9 +90,7 @@ export class SampleScheduler {
   readonly #texts: TokenTexts | undefined;
   #queue: (Request | Switch)[] = [];
   readonly #cache: KvCache;
-  /** Running choices in order of arrival of their requests. */
   #choices: Choice[] = [];
-  #submitted = 0;
   #weights: SamplingWeights;
   #loop: Promise<void> | undefined;
   #closed: TrinityError | undefined;
@@ -127,7 +124,6 @@ export class SampleScheduler {
     const results = Array.from({ length: plan.choices }, () => undefined);
     const request: Request = {
       plan,
-      order: this.#submitted++,
       waiting: results.map((_, index) => index),
       drawn: results.map(() => 0),
       policyVersion: NaN,
@@ -262,7 +258,6 @@ export class SampleScheduler {
       pool.reserve(group.reduce((sum, { count }) => sum + count, 0));
       for (const { request, count } of group) this.#start(request, count, pool);
     }
-    this.#choices.sort((a, b) => a.request.order - b.request.order);
     this.#queue = this.#queue.filter((entry) => isSwitch(entry) || entry.waiting.length > 0);
     this.#regroupNeeded = true;
   }
@@ -287,9 +282,6 @@ export class SampleScheduler {
       const count = Math.min(waiting.length, rows === 0 ? Math.max(1, room) : room);
       const exceedsPrefill =
         promptTokens > 0 && promptTokens + plan.prompt.length > prefillTokensPerTurn;
-      // A choice that was taken back is not overtaken once all running rows are of later requests.
-      const oldest = this.#choices[0]?.request.order ?? Infinity;
-      if (count <= 0 && longest > 0 && oldest <= request.order) continue;
       if (count <= 0 || exceedsPrefill) break;
       admissions.push({ request, count });
       rows += count;
@@ -320,12 +312,7 @@ export class SampleScheduler {
       choice.pool.remove(choice);
       request.drawn[index] = Math.max(request.drawn[index]!, tokens.length);
       request.waiting.unshift(index);
-      if (!this.#queue.includes(request)) {
-        const later = this.#queue.findIndex(
-          (entry) => isSwitch(entry) || entry.order > request.order,
-        );
-        this.#queue.splice(later < 0 ? this.#queue.length : later, 0, request);
-      }
+      if (!this.#queue.includes(request)) this.#queue.unshift(request);
       this.#regroupNeeded = true;
     }
   }

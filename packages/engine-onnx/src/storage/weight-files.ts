@@ -6,13 +6,7 @@ import { basename, join } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core';
 import { repeatedKey } from '@trinity-rft/core/support';
-import {
-  isGguf,
-  openGgufModel,
-  type FileTensor,
-  type StoredTensor,
-  type TensorLevels,
-} from '@trinity-rft/chat/gguf';
+import { isGguf, openGgufModel, type FileTensor, type TensorLevels } from '@trinity-rft/chat/gguf';
 import { z } from 'zod';
 
 import { adapterFolder, readBaseRecord } from './base-record.js';
@@ -44,7 +38,7 @@ export interface WeightFile {
   readLevels?(name: string): TensorLevels | undefined;
   /**
    * Returns a tensor in the format of the file, if it is smaller there than in float32. Absent for
-   * safetensors. Its methods throw CheckpointError when what they read is NaN or infinite.
+   * safetensors.
    */
   stored?(name: string): FileTensor | undefined;
 }
@@ -176,15 +170,7 @@ function openGgufWeights(path: string): WeightFiles {
       const levels = tensors.get(name)?.readLevels();
       return levels && finiteScales(path, name, levels);
     },
-    stored: (name) => {
-      const stored = tensors.get(name)?.stored();
-      return (
-        stored && {
-          ...checkedTensor(path, name, stored),
-          load: () => checkedTensor(path, name, stored.load()),
-        }
-      );
-    },
+    stored: (name) => tensors.get(name)?.stored(),
   };
   return {
     tensors: new Map([...tensors.keys()].map((name) => [name, file])),
@@ -192,29 +178,8 @@ function openGgufWeights(path: string): WeightFiles {
   };
 }
 
-function checkedTensor(path: string, name: string, stored: StoredTensor): StoredTensor {
-  const { byteLength, levels } = stored;
-  return {
-    byteLength,
-    read: (into, start) => {
-      stored.read(into, start);
-      assertFiniteTensor(path, name, into);
-    },
-    ...(levels && {
-      levels: {
-        ...levels,
-        readScales: (part) => finiteScales(path, name, levels.readScales(part)),
-      },
-    }),
-  };
-}
-
-function finiteScales<Scales extends Pick<TensorLevels, 'scales' | 'offsets'>>(
-  path: string,
-  name: string,
-  scales: Scales,
-): Scales {
-  assertFiniteTensor(path, name, scales.scales);
-  if (scales.offsets) assertFiniteTensor(path, name, scales.offsets);
-  return scales;
+function finiteScales(path: string, name: string, levels: TensorLevels): TensorLevels {
+  assertFiniteTensor(path, name, levels.scales);
+  if (levels.offsets) assertFiniteTensor(path, name, levels.offsets);
+  return levels;
 }
