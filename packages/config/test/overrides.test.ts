@@ -90,6 +90,23 @@ describe('overrides', () => {
     ]);
   });
 
+  it('evaluate what was trained on stored answers', () => {
+    const rows = 'trainer_input: {experience_buffer: {name: r, storage_type: file, path: owner/r}}';
+    const sets = 'explorer_input: {eval_tasksets: [{path: owner/x, default_workflow_type: w}]}';
+    const top = 'model: {model_path: owner/model, max_model_len: 64}\n';
+    const sft = 'algorithm: {algorithm_type: sft}';
+    const modes = (text: string, overrides?: Readonly<Record<string, unknown>>) =>
+      parseConfig(top + text, { env: {}, engines, overrides }).config.stages.map(
+        ({ mode }) => mode,
+      );
+    const alone = `mode: train\n${sft}\nbuffer: {total_steps: 1, train_batch_size: 2, ${rows}, ${sets}}`;
+    expect(modes(alone, { mode: 'bench' })).toEqual(['bench']);
+    const warm = `{stage_name: warm, mode: train, buffer: {total_steps: 1, train_batch_size: 2, ${rows}}}`;
+    const staged = `${sft}\nstages: [${warm}, {stage_name: test, mode: bench, buffer: {${sets}}}]`;
+    expect(modes(staged)).toEqual(['train', 'bench']);
+    expect(modes(staged, { mode: 'bench' })).toEqual(['bench']);
+  });
+
   it('are warned of key by key in a file with stages', () => {
     const { warnings } = parseConfig(
       'model: {model_path: owner/model, max_model_len: 64}\nbuffer: {explorer_input: {taskset: {path: owner/rows, default_workflow_type: w}}}\nstages: [{stage_name: a}, {stage_name: b}]',
