@@ -10,7 +10,13 @@ import { metricLines, weightsDigest } from './support/run-record.js';
 import { mainHere } from './support/main-here.js';
 import { finishHere, runHere } from './support/run-here.js';
 import { trinity, type Ended } from './support/trinity.js';
-import { createWorkspace, evalTasksets, type Workspace } from './support/workspace.js';
+import {
+  createWorkspace,
+  evalTasksets,
+  twoStages,
+  type Tree,
+  type Workspace,
+} from './support/workspace.js';
 
 let workspace: Workspace;
 let config: string;
@@ -293,4 +299,16 @@ it('is of the last stage that trains, with the sets of the benchmark after it', 
   const evaluated = await here('eval');
   expect([evaluated.exitCode, evaluated.stderr]).toEqual([0, '']);
   expect(evaluated.stdout).toContain('last step 1');
+});
+
+it('is of a stage that was trained on stored answers', async () => {
+  const [warmup] = twoStages['stages'] as readonly Tree[];
+  const stages = [warmup!, { stage_name: 'test', mode: 'bench', ...evalTasksets }];
+  const { file } = await finishHere(workspace, 'imitated', { stages });
+  const { exitCode, stdout, stderr } = await trinity(
+    workspace.root,
+    ...['eval', file, '--plugin-dir', 'plugins', '--checkpoints', 'base,3,last'],
+  );
+  expect([exitCode, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(/^fresh, 20 tasks[\s\S]*\n {2}base .*\n {2}step 3 .*\n {2}last step 8 /m);
 });

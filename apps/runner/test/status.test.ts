@@ -1,7 +1,8 @@
 /** Tests `trinity status` and `trinity why` on a trainer and explorers that are stopped in turn. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
+import { openRunStore } from '@trinity-rft/buffer/run-store';
 import {
   causesOf,
   openStatus,
@@ -12,6 +13,7 @@ import {
 import { writeEnd } from '@trinity-rft/launcher/files';
 import { describe, expect, it, vi } from 'vitest';
 import { main } from '../src/main.js';
+import { exitCodes } from '../src/shared/exit-codes.js';
 import { startTrinity } from './support/trinity.js';
 import { createWorkspace } from './support/workspace.js';
 
@@ -101,4 +103,21 @@ it('stops watching when the only process of the run has ended', async () => {
     expect.stringContaining('train step'),
     expect.stringContaining('The last one finished after train step 3'),
   ]);
+});
+
+it('ends with an error when the folder of the watched run is removed', async () => {
+  const root = mkdtempSync(path.join(tmpdir(), 'trinity-removed-'));
+  const folder = path.join(root, 'project', 'run');
+  mkdirSync(folder, { recursive: true });
+  const store = await openRunStore({ url: path.join(folder, 'run.db'), run: 'project/run' });
+  await store.join({ role: 'trainer', name: 't', host: hostname(), pid: process.pid });
+  await store.close();
+  const errors: string[] = [];
+  const exitCode = await main(['status', folder, '--watch', '--json'], {
+    out: () => rmSync(folder, { recursive: true, force: true }),
+    err: (text) => errors.push(text),
+  });
+  rmSync(root, { recursive: true });
+  expect(exitCode).toBe(exitCodes.userError);
+  expect(errors.join('')).toContain(`There is no ${folder}.`);
 });

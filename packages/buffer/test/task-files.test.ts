@@ -104,6 +104,11 @@ describe('JSON', () => {
     expect(await read(write('long.jsonl', JSON.stringify(row)))).toEqual([row]);
   });
 
+  it('reads a row with a million digits in a text in linear time', async () => {
+    const row = { q: `add ${'1'.repeat(1_000_000)}`, n: 1.5 };
+    expect(await read(write('digits.jsonl', JSON.stringify(row)))).toEqual([row]);
+  });
+
   it('names the line of bytes that are not UTF-8', async () => {
     const path = write(
       'tasks.jsonl',

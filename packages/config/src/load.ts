@@ -16,6 +16,12 @@ import {
 import { diskAt, tooManyFiles } from './resolve/base/disk.js';
 import type { NameTables } from './resolve/base/names.js';
 import type { ResolvedConfig } from './resolve/base/resolved.js';
+import {
+  changeStages,
+  evaluatedStage,
+  withOverridesInFirst,
+  withoutBenchmarks,
+} from './resolve/base/evaluated-stage.js';
 import { stageTrees } from './resolve/base/stages.js';
 import { deriveRun } from './resolve/run.js';
 import type { EngineFactsTable } from './schema/engines.js';
@@ -33,7 +39,6 @@ import {
   toPlain,
   type KeyPath,
   type MapNode,
-  type Node,
   isText,
   textsUnder,
   type TextNode,
@@ -187,12 +192,18 @@ export function parseConfig(text: string, options: ParseConfigOptions): LoadedCo
   const parsed = parseTree(text);
   if (parsed.root === undefined)
     throw configError(parsed.problems.map((problem) => locateProblem(file, problem)));
-  const { root, secrets, findings } = checkTree(
-    withOverrides(parsed.root, options.overrides),
+  const evaluated = evaluatedStage(parsed.root, options.overrides);
+  const {
+    root: checked,
+    secrets,
+    findings,
+  } = checkTree(
+    withOverrides(parsed.root, options.overrides, evaluated),
     schemas,
     options.env ?? process.env,
   );
   findings.problems.push(...parsed.problems);
+  const root = changeStages(checked, evaluated, (from) => withoutBenchmarks(from, checked));
   const stages = stageContexts(root, {
     findings,
     tables: algorithms,
@@ -256,50 +267,16 @@ function checkTree(
 }
 
 /** Merges the overrides into the file. Sections keep their positions in the file. */
-function withOverrides(file: MapNode, overrides: ParseConfigOptions['overrides']): MapNode {
+function withOverrides(
+  file: MapNode,
+  overrides: ParseConfigOptions['overrides'],
+  evaluated: number | undefined,
+): MapNode {
   if (overrides === undefined) return file;
   const over = fromPlain(overrides, [], nowhere) as MapNode;
   if (file.entries.size === 0) return over;
-  const base = overrides['mode'] === 'bench' ? withLastStage(file, over) : file;
+  const base = changeStages(file, evaluated, (from) => withOverridesInFirst(from, over));
   return merge(base, over, 'base') as MapNode;
-}
-
-/**
- * Merges the overrides into the last stage that is not of mode `bench`, so that its mode becomes
- * `bench`. Benchmarks after it have no checkpoints: they are left out, and their sections, such as
- * evaluation sets, apply to this stage.
- */
-function withLastStage(file: MapNode, over: MapNode): MapNode {
-  const entry = file.entries.get('stages');
-  const list = entry?.node;
-  if (entry === undefined || list?.kind !== 'list') return file;
-  const trained = list.items.findLastIndex((stage) => (modeIn(stage) ?? modeIn(file)) !== 'bench');
-  const index = trained === -1 ? list.items.length - 1 : trained;
-  const [last, ...benchmarks] = list.items.slice(index);
-  if (last === undefined) return file;
-  const stage = [...benchmarks, over].reduce<Node>(
-    (base, each) => merge(base, partsOfStage(each), 'base'),
-    last,
-  );
-  const items = [...list.items.slice(0, index), stage];
-  return {
-    ...file,
-    entries: new Map(file.entries).set('stages', { ...entry, node: { ...list, items } }),
-  };
-}
-
-function modeIn(tree: Node): unknown {
-  const mode = nodeAt(tree, ['mode']);
-  return mode?.kind === 'scalar' ? mode.value : undefined;
-}
-
-/** Keeps the mode and the sections, which are all that overrides and benchmarks set for a stage. */
-function partsOfStage(tree: Node): Node {
-  if (tree.kind !== 'map') return tree;
-  const parts = [...tree.entries].filter(
-    ([key, { node }]) => key === 'mode' || node.kind === 'map',
-  );
-  return { ...tree, entries: new Map(parts) };
 }
 
 /**

@@ -90,6 +90,78 @@ describe('overrides', () => {
     ]);
   });
 
+  it('take from benchmarks only what an evaluation reads, and the sets of all of them', () => {
+    const top =
+      'model: {model_path: owner/model, max_model_len: 64}\nbuffer: {total_steps: 1, explorer_input: {default_workflow_type: w}}\n';
+    const stage = (name: string, rest: string, tasks: string) =>
+      `{stage_name: ${name}, ${rest}, buffer: {explorer_input: {${tasks}}}}`;
+    const trained = stage(
+      'a',
+      'mode: both',
+      'tasksets: [{path: owner/rows}], default_reward_fn_type: r',
+    );
+    const text = (...benchmarks: readonly string[]) =>
+      `${top}stages: [${[trained, ...benchmarks].join(', ')}]`;
+    const [x, y] = ['{name: x, path: owner/x}', '{name: y, path: owner/y}'];
+    const b = stage(
+      'b',
+      'mode: bench, model: {model_path: other/base}, explorer: {max_timeout: 7}',
+      `taskset: {path: owner/other}, eval_tasksets: [${x}, ${y}], default_workflow_type: v`,
+    );
+    const c = stage('c', 'mode: bench', `eval_tasksets: [{name: z, path: owner/z}]`);
+    const file = text(b, b.replace('stage_name: b', 'stage_name: again'), c);
+    const { config } = parseConfig(file, { env: {}, engines, overrides: { mode: 'bench' } });
+    expect(config.stages).toMatchObject([
+      { mode: 'bench', model: { modelPath: 'owner/model' }, explorer: { maxTimeoutMs: 7000 } },
+    ]);
+    const sets = config.stages[0].buffer.explorerInput.evalTasksets;
+    expect(sets.map(({ name, workflow, rewardFn }) => [name, workflow, rewardFn])).toEqual([
+      ['x', 'v', undefined],
+      ['y', 'v', undefined],
+      ['z', 'w', undefined],
+    ]);
+    // Sets and settings of the overrides take precedence over those of benchmarks.
+    const given = parseConfig(file, {
+      env: {},
+      engines,
+      overrides: {
+        mode: 'bench',
+        explorer: { max_timeout: 5 },
+        buffer: { explorer_input: { eval_tasksets: [{ name: 'own', path: 'owner/own' }] } },
+      },
+    });
+    expect(given.config.stages).toMatchObject([
+      {
+        explorer: { maxTimeoutMs: 5000 },
+        buffer: { explorerInput: { evalTasksets: [{ name: 'own' }] } },
+      },
+    ]);
+    // Two different sets of one name are an error, with the place of the second one.
+    const clash = stage('c', 'mode: bench', 'eval_tasksets: [{name: x, path: owner/z}]');
+    expect(problems(text(b, clash), { mode: 'bench' })).toEqual([
+      expect.stringMatching(
+        /^base\.yaml:3:\d+ stages\[2\]\.buffer\.explorer_input\.eval_tasksets\[0\]\.name: got "x"/,
+      ),
+    ]);
+  });
+
+  it('evaluate what was trained on stored answers', () => {
+    const rows = 'trainer_input: {experience_buffer: {name: r, storage_type: file, path: owner/r}}';
+    const sets = 'explorer_input: {eval_tasksets: [{path: owner/x, default_workflow_type: w}]}';
+    const top = 'model: {model_path: owner/model, max_model_len: 64}\n';
+    const sft = 'algorithm: {algorithm_type: sft}';
+    const modes = (text: string, overrides?: Readonly<Record<string, unknown>>) =>
+      parseConfig(top + text, { env: {}, engines, overrides }).config.stages.map(
+        ({ mode }) => mode,
+      );
+    const alone = `mode: train\n${sft}\nbuffer: {total_steps: 1, train_batch_size: 2, ${rows}, ${sets}}`;
+    expect(modes(alone, { mode: 'bench' })).toEqual(['bench']);
+    const warm = `{stage_name: warm, mode: train, buffer: {total_steps: 1, train_batch_size: 2, ${rows}}}`;
+    const staged = `${sft}\nstages: [${warm}, {stage_name: test, mode: bench, buffer: {${sets}}}]`;
+    expect(modes(staged)).toEqual(['train', 'bench']);
+    expect(modes(staged, { mode: 'bench' })).toEqual(['bench']);
+  });
+
   it('are warned of key by key in a file with stages', () => {
     const { warnings } = parseConfig(
       'model: {model_path: owner/model, max_model_len: 64}\nbuffer: {explorer_input: {taskset: {path: owner/rows, default_workflow_type: w}}}\nstages: [{stage_name: a}, {stage_name: b}]',

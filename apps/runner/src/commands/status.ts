@@ -43,6 +43,7 @@ export const addStatus: AddCommand = (program, { exitWith, write }) =>
             // `openStatus` has found a status, so the process has ended or is about to end.
             if (!watch || !(error instanceof ConfigError)) throw error;
             if (error.code === 'RUN_NOT_STARTED') over.abort();
+            else if (error.code !== 'RUN_WITHOUT_STATUS') throw error;
             return json ? '' : `${error.message}\n`;
           }
         };

@@ -82,9 +82,9 @@ export function findJsonLoss(text: string): JsonMistake | undefined {
 function infiniteNumber(text: string): JsonMistake | undefined {
   if (!/\d{309}|\d[eE]\+?\d{3}/.test(text)) return undefined;
   let isInString = false;
-  for (const { 0: token, index } of text.matchAll(/\\.|"|-?\d+[.eE][\d.eE+-]*/g))
+  for (const { 0: token, index } of text.matchAll(/\\.|"|-?\d[\d.eE+-]*/g))
     if (token === '"') isInString = !isInString;
-    else if (!isInString && !Number.isFinite(Number(token)))
+    else if (!isInString && /[.eE]/.test(token) && !Number.isFinite(Number(token)))
       return { offset: index, problem: `expected a number up to 1.797e308, found ${token}` };
   return undefined;
 }

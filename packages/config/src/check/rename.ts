@@ -9,6 +9,7 @@ import {
 import {
   childOf,
   isNull,
+  mapAround,
   merge,
   nodeAt,
   placeOf,
@@ -63,18 +64,6 @@ function moveKey(root: MapNode, { from, to }: MovedKey, found: Found): MapNode {
   found.warnings.push({ ...place, message: `is read as ${name}.` });
   return merge(rest, mapAround(to, node, root), 'base') as MapNode;
 }
-
-/** Wraps a node in the sections that `path` names, so that `['a', 'b']` gives `{a: {b: node}}`. */
-const mapAround = (path: readonly string[], node: Node, { at, path: root }: MapNode): Node =>
-  path.reduceRight<Node>(
-    (inner, name) => ({
-      kind: 'map',
-      at,
-      path: root,
-      entries: new Map([[name, { keyAt: inner.at, node: inner }]]),
-    }),
-    node,
-  );
 
 interface Found {
   readonly problems: LocatedProblem[];

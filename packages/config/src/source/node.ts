@@ -168,6 +168,18 @@ export function merge(base: Node, over: Node, keep: 'base' | 'over' = 'over'): N
   return { ...base, at: keep === 'base' ? base.at : over.at, entries };
 }
 
+/** Wraps a node in the sections that `path` names, so that `['a', 'b']` gives `{a: {b: node}}`. */
+export const mapAround = (path: KeyPath, node: Node, { at, path: root }: Node): Node =>
+  path.reduceRight<Node>(
+    (inner, name) => ({
+      kind: 'map',
+      at,
+      path: root,
+      entries: new Map([[String(name), { keyAt: inner.at, node: inner }]]),
+    }),
+    node,
+  );
+
 /**
  * Copies a subtree to another path. All copied values get the position `at`. If `secret` is true,
  * none of the copied values is shown.

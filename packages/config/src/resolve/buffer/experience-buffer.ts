@@ -131,6 +131,8 @@ const rowsOf = (
 function supervised(context: StageContext, model: ModelConfig): SupervisedBufferConfig {
   const { mode, algorithm, buffer } = context.input;
   const input = buffer.trainer_input.experience_buffer;
+  // An evaluation reads no rows.
+  if (mode === 'bench') return rowsOf(context, experienceBuffer, input, model);
   const uses: readonly KeyPath[] = [['algorithm', 'algorithm_type'], ['mode']];
   if (mode !== 'train') {
     const key: KeyPath = context.isSet('mode') ? ['mode'] : ['algorithm', 'algorithm_type'];
