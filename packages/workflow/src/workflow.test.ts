@@ -87,16 +87,7 @@ describe('defineWorkflow', () => {
     const plain = defineReward({ name: 'plain', score: async ({ response }) => response === '3' });
     expect(await scoreResponse(plain.create({}), task, '2')).toMatchObject({ reward: 0 });
     const input = { response: '3', truth: '3', prompt: undefined, rawTask: {} };
-    expect(await create({})(input)).toEqual({ equal: 1, brief: 1 });
-    const result = await plain.create({})(input);
-    expect(typeof result === 'number' ? result * 2 : result).toBe(2);
-    const parts = { right: true };
-    const reasoned = defineReward({
-      name: 'r',
-      score: () => ({ parts, reasons: { right: 'so' } }),
-    });
-    const read = await reasoned.create({})(input);
-    expect(read).toEqual({ parts: { right: 1 }, reasons: { right: 'so' } });
+    expect(create({})(input)).toEqual({ equal: true, brief: true });
     const { create: open } = defineWorkflow({ name: 'f', run: () => ({ reward: true }) });
     expect(await open(context()).run()).toEqual({ reward: true });
   });
