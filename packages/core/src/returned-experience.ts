@@ -35,16 +35,14 @@ const experienceFields = [
 
 /**
  * Checks an experience that user code returned, field by field, and returns a copy.
- * @param eidForm what the error of an experience without an `eid` expects
  * @throws the error that `refuse` creates; InvariantError for misaligned arrays
  */
 export function readExperience(
   value: unknown,
   { refuse, fields, metrics, info, text }: Returned,
-  eidForm = 'an object as eid',
 ): Experience {
   const given = fields(value, experienceFields, 'an experience, as createExperience makes it');
-  const eid = fields(given.eid, ['batch', 'task', 'run', 'step', 'suffix'], eidForm);
+  const eid = fields(given.eid, ['batch', 'task', 'run', 'step', 'suffix'], 'an object as eid');
   const id = (name: 'batch' | 'task' | 'suffix'): string | number => {
     const part = eid[name];
     if (typeof part === 'number' && Number.isInteger(part)) return part;

@@ -2,7 +2,7 @@
  * Wraps plugin functions with checks. Functions that return data get copies of their arguments, so
  * that they may modify them. If a result is invalid, the error names the plugin.
  */
-import { inspect } from 'node:util';
+import { inspect, types } from 'node:util';
 import {
   ConfigError,
   describeError,
@@ -20,7 +20,7 @@ import type { RowFeedback } from '@trinity-rft/core/store';
 import { copyOf, returnedBy, type Returned } from '@trinity-rft/core/support';
 import type { AdvantageStrategy } from '../parts/advantage-part.js';
 import type { AnyTokenLoss, BatchLossDefinition } from '../parts/policy-loss-part.js';
-import type { BatchLoss, TokenLoss, TokenQuantities } from '../parts/token-loss.js';
+import type { BatchLoss, TokenLoss, TokenQuantities, TokenResult } from '../parts/token-loss.js';
 
 const failed = (message: string, cause?: unknown): ConfigError =>
   new ConfigError(message, { code: 'ALGORITHM_RESULT', cause });
@@ -46,12 +46,9 @@ export function calling<T>(who: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw thrownBy(who, error);
+    throw TrinityError.is(error) ? error : failed(`${who} threw: ${describeError(error)}`, error);
   }
 }
-
-const thrownBy = (who: string, error: unknown): unknown =>
-  TrinityError.is(error) ? error : failed(`${who} threw: ${describeError(error)}`, error);
 
 /** Checks an advantage strategy that a plugin created, and wraps its functions. */
 export function checkedStrategy(who: string, made: unknown): AdvantageStrategy {
@@ -137,7 +134,10 @@ export function checkedLoss<D extends object>(who: string, definition: D): D {
   };
 }
 
-/** Wraps a token loss. Its formula gets copies of the quantities, in an object that is reused. */
+/**
+ * Wraps a token loss. Its formula gets copies of the quantities, in an object that is reused. Refuses
+ * a Promise, which sets `out` too late, and a returned loss if `out` is not set.
+ */
 function checkedTokenLoss(
   who: string,
   loss: TokenLoss,
@@ -145,15 +145,25 @@ function checkedTokenLoss(
 ): TokenLoss {
   const { lossMetric, tokenMeans, rowMeans, row, metrics } = loss;
   const token = Object.create(undeclaredQuantities(who, needs)) as Mutable<TokenQuantities>;
+  const by = returnedBy(who, failed);
   return {
     lossMetric,
     tokenMeans,
     rowMeans,
     prepare: (input) => calling(who, () => loss.prepare(input)),
-    ...(row && { row: (given, out, state) => evaluate(who, row, given, out, state) }),
+    ...(row && {
+      row: (given, out, state) => {
+        const value: unknown = calling(who, () => row.call(loss, given, out, state));
+        if (types.isPromise(value)) throw by.refuse(value, 'nothing');
+      },
+    }),
     token: (given, out, state) => {
       copyToken(given, token);
-      evaluate(who, loss.token, token, out, state);
+      const value: unknown = calling(who, () => loss.token(token, out, state));
+      const { loss: one, gradient } = (value ?? {}) as Partial<TokenResult>;
+      const isUnset = out.loss === 0 && out.gradient === 0 && out.entropyGradient === 0;
+      if (types.isPromise(value) || (isUnset && (one || gradient)))
+        throw by.refuse(value, 'nothing: `token` sets `out.loss` and `out.gradient`');
       if (out.entropyGradient !== 0 && needs.entropy !== 'gradient')
         throw failed(
           `${who} set out.entropyGradient; define it with entropy: 'gradient' in needs.`,
@@ -164,7 +174,7 @@ function checkedTokenLoss(
       );
     },
     ...(metrics && {
-      metrics: (state) => call(who, [metrics, state], (value, by) => by.metrics(value)),
+      metrics: (state) => by.metrics(calling(who, () => metrics.call(loss, state))),
     }),
   };
 }
@@ -214,45 +224,19 @@ function copyToken(from: TokenQuantities, to: Mutable<TokenQuantities>): void {
   to.row = from.row;
 }
 
-/**
- * Calls a formula, which sets the fields of `out`. Refuses a result with a loss or a gradient, which
- * would be ignored.
- */
-function evaluate<Given, Out extends object>(
-  who: string,
-  formula: (given: Given, out: Out, state: unknown) => unknown,
-  given: Given,
-  out: Out,
-  state: unknown,
-): void {
-  let value: unknown;
-  try {
-    value = formula(given, out, state);
-  } catch (error) {
-    throw thrownBy(who, error);
-  }
-  if (typeof value !== 'object' || value === null || value === out) return;
-  const expected = 'nothing: `token` sets `out.loss` and `out.gradient`';
-  if ('loss' in value || 'gradient' in value) throw returnedBy(who, failed).refuse(value, expected);
-}
-
 const checkedBatchLoss =
   (who: string, batch: AnyFunction) =>
   (input: LossInput, ...more: readonly unknown[]): BatchLoss =>
     call(who, [batch, input, ...more], (value, by) => {
       const names = ['loss', 'gradLogprobs', 'metrics'] as const;
       const read = by.fields(value, names, '{ loss, gradLogprobs, metrics }');
-      const { loss } = read;
-      if (typeof loss !== 'number' || !isFinite(loss))
-        throw by.refuse(loss, 'a finite number', ' as loss');
-      const { length } = input.actionMask;
-      const gradLogprobs = Float64Array.from(
-        numbers(read.gradLogprobs, length, ' as gradLogprobs', by),
-      );
-      const wrong = gradLogprobs.findIndex((one, t) => input.actionMask[t] === 1 && !isFinite(one));
-      if (wrong >= 0)
-        throw by.refuse(gradLogprobs[wrong], 'a finite number', ` as gradLogprobs[${wrong}]`);
-      return { loss, gradLogprobs, metrics: by.metrics(read.metrics) };
+      if (typeof read.loss !== 'number') throw by.refuse(read.loss, 'a number', ' as loss');
+      const size = input.actionMask.length;
+      return {
+        loss: read.loss,
+        gradLogprobs: Float64Array.from(numbers(read.gradLogprobs, size, ' as gradLogprobs', by)),
+        metrics: by.metrics(read.metrics),
+      };
     });
 
 /**

@@ -8,7 +8,7 @@ import {
   type ArgValues,
   type ExperienceOperator,
 } from '@trinity-rft/core';
-import { checkDefinition, didYouMean, pickRow } from '@trinity-rft/core/support';
+import { checkDefinition, pickRow } from '@trinity-rft/core/support';
 import {
   defineAdvantagePart,
   type AdvantageFacts,
@@ -87,36 +87,16 @@ export interface AlgorithmPluginOptions
   readonly operators?: readonly PartOf<OperatorDefinition>[];
 }
 
-const isOption: Readonly<Record<keyof AlgorithmPluginOptions, true>> = {
-  name: true,
-  doc: true,
-  base: true,
-  schema: true,
-  repeatTimes: true,
-  advantageFn: true,
-  policyLossFn: true,
-  klLossFn: true,
-  klPenaltyFn: true,
-  entropyLossFn: true,
-  sampleStrategy: true,
-  lossAggMode: true,
-  lossAggNorm: true,
-  operators: true,
-  dynamicSampling: true,
-};
-
 /**
  * Defines an `algorithm_type`, together with the parts that are given as definitions.
- * @throws ConfigError for an unknown `base` or option, and for an invalid name
+ * @throws ConfigError for an unknown `base`, an option by its name in YAML, and an invalid name
  */
 export function defineAlgorithm(options: AlgorithmPluginOptions): AlgorithmDefinition {
   const { name, doc, base = 'grpo', advantageFn, policyLossFn, operators, ...settings } = options;
-  const unknown = Object.entries(options).find(
-    ([key, value]) => value !== undefined && !Object.hasOwn(isOption, key),
-  );
-  if (unknown)
+  const inYaml = Object.keys(options).find((key) => key.includes('_'));
+  if (inYaml !== undefined)
     throw new ConfigError(
-      `Algorithm "${name}" has no option "${unknown[0]}".${didYouMean(unknown[0], Object.keys(isOption))}`,
+      `Algorithm "${name}" has no option "${inYaml}". Write options in camelCase.`,
       { code: 'DEFINITION_INVALID' },
     );
   const preset: AlgorithmPreset = pickRow<AlgorithmPreset>('algorithm', algorithmPresets, base);

@@ -141,7 +141,6 @@ interface ReadResult {
 }
 
 const resultForm = 'experiences, a number, or { reward, metrics, info }';
-const eidForm = 'an object as eid, which createExperience({ ...response, reward }) adds';
 
 function readResult(result: unknown, options: FinishOptions): ReadResult {
   const returned = returnedBy(
@@ -150,7 +149,7 @@ function readResult(result: unknown, options: FinishOptions): ReadResult {
   );
   if (Array.isArray(result)) {
     const list = returned.list(result, resultForm);
-    return { experiences: list.map((one) => readExperience(one, returned, eidForm)), metrics: {} };
+    return { experiences: list.map((one) => readExperience(one, returned)), metrics: {} };
   }
   if (typeof result === 'number' || typeof result === 'boolean')
     return { reward: returned.reward(result), metrics: {} };

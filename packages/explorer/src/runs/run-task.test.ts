@@ -247,11 +247,6 @@ describe('runTask', () => {
 
   it.each([
     ['nothing', () => undefined as never, 'returned nothing'],
-    [
-      'a response',
-      () => [{ reward: 1 } as never],
-      'createExperience({ ...response, reward }) adds',
-    ],
     ['no experiences', () => [], 'returned no experiences'],
     [
       'no reward',

@@ -69,15 +69,9 @@ export interface PendingOutput extends Omit<WorkflowOutput, 'reward'> {
 
 /**
  * Result of a workflow: experiences that the workflow created itself, or a score, a reward or the
- * notice of a pending reward for the recorded calls. A reward of `true` is 1, and `false` is 0.
+ * notice of a pending reward for the recorded calls.
  */
-export type WorkflowResult =
-  | readonly Experience[]
-  | WorkflowOutput
-  | PendingOutput
-  | (Omit<WorkflowOutput, 'reward'> & { readonly reward: boolean })
-  | number
-  | boolean;
+export type WorkflowResult = readonly Experience[] | WorkflowOutput | PendingOutput | number;
 
 /** Instance of a workflow, which was created for a task and may be reused for others. */
 export interface WorkflowInstance {

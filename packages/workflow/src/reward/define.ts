@@ -1,5 +1,5 @@
 /** Declares reward functions of plugins. */
-import type { Needs, ReasonedReward, RewardFn, RewardInput, RewardResult } from '@trinity-rft/core';
+import type { Needs, ReasonedReward, RewardFn, RewardInput } from '@trinity-rft/core';
 import { checkDefinition } from '@trinity-rft/core/support';
 
 /** A reward function as it is registered. */
@@ -20,7 +20,7 @@ export interface RewardDefinition {
 type Part = number | boolean;
 type Parts = Readonly<Record<string, Part>>;
 
-/** Reward that an author returns: `true` is 1, and `false` is 0. */
+/** Reward that an author returns. The reader of the reward takes `true` as 1, and `false` as 0. */
 export type AuthoredReward =
   | Part
   | Parts
@@ -42,18 +42,6 @@ export function defineReward(options: {
     kind: 'trinity-rft.reward',
     name: checkDefinition('Reward function', options, { score: 'function' }),
     needs,
-    create: () => async (input) => withNumbers(await score(input)) as RewardResult,
+    create: () => score as RewardFn,
   };
-}
-
-/**
- * Replaces booleans by numbers in a reward and its parts. Leaves all other values for the reader of
- * the reward.
- */
-function withNumbers(value: unknown, depth = 2): unknown {
-  if (typeof value === 'boolean') return Number(value);
-  if (depth === 0 || typeof value !== 'object' || value === null) return value;
-  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
-  const entries = Object.entries(value).map(([key, part]) => [key, withNumbers(part, depth - 1)]);
-  return Object.fromEntries(entries) as unknown;
 }
