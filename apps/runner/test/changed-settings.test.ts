@@ -272,7 +272,7 @@ describe('a file whose contents have changed since the run was last started', ()
     expect(error?.message).toContain('--accept-changed-files');
   });
 
-  it('is told by a digest that no JavaScript engine decides, or by that of earlier versions', async () => {
+  it('is detected by a digest that is equal in every JavaScript engine, or by that of earlier versions', async () => {
     const record = 'runs/tests/read/settings.json';
     const text = own.read(record);
     const parsed = JSON.parse(text) as Readonly<Record<'jobDirectory' | 'stages', unknown>> & {

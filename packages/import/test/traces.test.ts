@@ -206,7 +206,7 @@ it('takes no call of a tool that a later call continues, failed or with other sp
 it('takes the conversation before a failed call, and those with other instructions', async () => {
   const { attributes, ...span } = chat('t', 3, 'Hi', 'a', 'b', '');
   const failed = { ...attributes, 'gen_ai.output.messages': '[]', 'error.type': 'timeout' };
-  const told = {
+  const instructed = {
     ...chat('t', 4, 'Hi', 'A'),
     attributes: {
       ...chat('t', 4, 'Hi', 'A').attributes,
@@ -214,7 +214,7 @@ it('takes the conversation before a failed call, and those with other instructio
     },
   };
   const { rows, report } = await importLines([
-    ...[chat('t', 1, 'Hi', 'a'), chat('t', 2, 'Hi', 'b'), told],
+    ...[chat('t', 1, 'Hi', 'a'), chat('t', 2, 'Hi', 'b'), instructed],
     { ...span, attributes: failed },
   ]);
   expect(rows).toMatchObject([

@@ -9,8 +9,8 @@ import type { Aggregation, LossAggMode } from './aggregate.js';
 /**
  * The quantities of one trained token. One object is reused for all tokens, so formulas must not
  * store it. Log-probabilities are in nats. Demonstrations (`expertMask` 1) are not rollouts, so
- * they have no log-probability at sampling. In the losses
- * of plugins, reading a quantity that `needs` does not declare throws; copies of the token lack it.
+ * they have no log-probability at sampling. In losses of plugins, a quantity that `needs` does not
+ * declare throws when it is read, and copies of the token lack it.
  */
 export interface TokenQuantities {
   /** x, the log-probability under the weights being trained. */

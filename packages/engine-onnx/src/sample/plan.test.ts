@@ -66,11 +66,15 @@ describe('planSample', () => {
   it.for([
     [{ minTokens: 1, stopTokenIds: Array.from({ length: 10 }, (_, id) => id) }, 'not all tokens'],
     [{ grammar: { rules: [[[]]], controlTokenIds: [] }, stopTokenIds: [10] }, 'an id from 0 to 9'],
-  ])('rejects stop tokens with which no response can end or go on: %j', ([extra, message]) => {
-    const withBytes = { ...limits, hasTokenBytes: true };
-    const plan = (): unknown => planSample(prompt, { ...options, ...(extra as object) }, withBytes);
-    expect(plan).toThrow(`expected ${message as string}`);
-  });
+  ])(
+    'rejects stop tokens that leave a response no end or no next token: %j',
+    ([extra, message]) => {
+      const withBytes = { ...limits, hasTokenBytes: true };
+      const plan = (): unknown =>
+        planSample(prompt, { ...options, ...(extra as object) }, withBytes);
+      expect(plan).toThrow(`expected ${message as string}`);
+    },
+  );
 
   it('accepts a grammar without a known stop token if a stop string may end the response', () => {
     const grammar = { rules: [[[]]], controlTokenIds: [] };

@@ -137,8 +137,12 @@ it('pauses all runs of an environment that is down, asks at growing intervals, a
 });
 
 it.each([
-  ['goes on when agents fail, which then use the environment', new TypeError('unknown tool'), 1],
-  ['waits on when a result is invalid', new WorkflowError('none', { code: 'WORKFLOW_RESULT' }), 0],
+  ['continues when agents fail, which then use the environment', new TypeError('unknown tool'), 1],
+  [
+    'keeps waiting when a result is invalid',
+    new WorkflowError('none', { code: 'WORKFLOW_RESULT' }),
+    0,
+  ],
 ])('%s, after an environment was down', async (_what, error, goesOn) => {
   const { outcomes, runtime, pauses } = play(
     [task(0), task(1)],

@@ -251,7 +251,7 @@ class Circuit implements EnvironmentCircuit {
     this.#answers++;
     this.#alone.clear();
     const seconds = (this.#options.clock.now() - (this.#pause?.since ?? 0)) / 1000;
-    this.#endPause(`answers again after ${seconds.toFixed(1)} s; its runs go on`);
+    this.#endPause(`answers again after ${seconds.toFixed(1)} s; its runs continue`);
     this.#pausedMs = 0;
   }
 

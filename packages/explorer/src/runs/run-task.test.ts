@@ -416,7 +416,7 @@ describe('runTask', () => {
         { code: 'WORKFLOW_THREW' },
       ],
     ])(
-      'is told of its model when its key is missing, not when an external model refuses its own: %o',
+      'learns which model to call when its key is missing, not when an external model refuses it: %o',
       async (thrown, error) => {
         const { outcome } = start(
           defineWorkflow({ name: 'w', run: () => Promise.reject(thrown) }),
