@@ -71,7 +71,8 @@ const pem =
 
 /**
  * Matches the text before a value: `name=`, `name == b"`, `"name": "`, `name%3D`, `--name `, and
- * these forms with escaped quotes. The lengths of names and gaps are bounded, so that matching takes linear time.
+ * these forms with escaped quotes. The lengths of names and gaps are bounded, so that matching takes
+ * linear time.
  */
 const beforeValue =
   /(?:(?<!\w)(?<!\w-)|(?<=%[\dA-Fa-f]{2}))([A-Za-z_][\w-]{0,63})((?:\\{0,4}["']|%22|&quot;)?\s{0,4}(?:=>|:=|!?={1,3}|:|%3[AaDd])\s{0,4}|(?<=--[\w-]{1,64}) )((?:[BbFfRrUu]{0,2}\\{0,4}["'])|%22|&quot;)?/g;
