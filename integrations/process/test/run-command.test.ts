@@ -25,11 +25,12 @@ const run = (
 ): Promise<CommandResult> =>
   runCommand(endpoint, { command: process.execPath, args: ['-e', script], ...more }, signal);
 
+/** Use it with `expect.poll`: a process that was killed closes its pipes a moment before it ends. */
 const isAlive = (pid: number): boolean => {
   try {
     process.kill(pid, 0);
-    // A zombie process whose exit status was not read counts as dead.
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+    // A process that has ended, but whose exit status was not read, counts as dead.
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;
   }
@@ -171,7 +172,7 @@ describe.skipIf(process.platform === 'win32')('nothing is left running', () => {
   it('when the program ends but its child does not', async () => {
     const file = path.join(folder, 'orphan');
     expect((await run(withChild(file, `console.log('done'); process.exit(0)`))).text).toBe('done');
-    expect(isAlive(Number(readFileSync(file, 'utf8')))).toBe(false);
+    await expect.poll(() => isAlive(Number(readFileSync(file, 'utf8')))).toBe(false);
   });
 
   it('of the pipes, when a process leaves the group with them', async () => {
@@ -198,7 +199,7 @@ describe.skipIf(process.platform === 'win32')('nothing is left running', () => {
     while (!readOr(file)) await sleep(10);
     abort.abort(reason);
     expect(await ended).toBe(reason);
-    expect(isAlive(Number(readFileSync(file, 'utf8')))).toBe(false);
+    await expect.poll(() => isAlive(Number(readFileSync(file, 'utf8')))).toBe(false);
   });
 });
 
