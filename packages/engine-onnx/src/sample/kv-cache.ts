@@ -3,7 +3,7 @@ import type { DecodeVariant } from '../model/sampling-graphs.js';
 import { capacityFor, planCapacities } from './capacity.js';
 import type { Choice } from './choice.js';
 import type { SamplerKernels } from './kernels.js';
-import { KvPool, positionBytes, rowBytes } from './kv-pool.js';
+import { KvPool, rowSizes, type RowSizes } from './kv-pool.js';
 import type { SamplePlan } from './plan.js';
 
 /**
@@ -23,6 +23,7 @@ const firstPositions = 256;
 export class KvCache {
   readonly #kernels: SamplerKernels;
   readonly #bytes: number;
+  readonly #sizes: RowSizes;
   readonly #pools = new Map<string, KvPool>();
 
   /**
@@ -32,6 +33,7 @@ export class KvCache {
   constructor(kernels: SamplerKernels, bytes: number) {
     this.#kernels = kernels;
     this.#bytes = bytes;
+    this.#sizes = rowSizes(kernels.config);
   }
 
   /** Returns the pools that hold sequences. */
@@ -50,11 +52,10 @@ export class KvCache {
    * @param tokens length of the response so far, or before the sequence restarted
    */
   neededBytes({ prompt, maxTokens }: SamplePlan, tokens: number): number {
-    const { config } = this.#kernels;
-    const share = Math.floor(this.#bytes / sharers / positionBytes(config));
+    const share = Math.floor(this.#bytes / sharers / this.#sizes.position);
     const soon = prompt.length + Math.max(firstPositions, tokens);
     const positions = Math.min(prompt.length + maxTokens, Math.max(share, soon));
-    return rowBytes(config, capacityFor(positions));
+    return this.#rowBytes(positions);
   }
 
   /**
@@ -62,15 +63,12 @@ export class KvCache {
    * sequence has room for at least one more position.
    */
   regroup(choices: readonly Choice[]): void {
-    const { config, weightBytes } = this.#kernels;
+    const { weightBytes } = this.#kernels;
     const byVariant = Map.groupBy(choices, (choice) => choice.request.plan.variant);
-    const used = choices.reduce(
-      (sum, { cached }) => sum + rowBytes(config, capacityFor(cached + 1)),
-      0,
-    );
+    const used = choices.reduce((sum, { cached }) => sum + this.#rowBytes(cached + 1), 0);
     const costs = {
       runBytes: weightBytes + runOverheadBytes,
-      positionBytes: positionBytes(config),
+      positionBytes: this.#sizes.position,
       spareBytes: (this.#bytes - used) / byVariant.size,
     };
     for (const [variant, group] of byVariant) {
@@ -93,6 +91,11 @@ export class KvCache {
   clear(): void {
     for (const pool of this.#pools.values()) pool.free();
     this.#pools.clear();
+  }
+
+  /** Returns the size in bytes of a row that has room for this number of positions. */
+  #rowBytes(positions: number): number {
+    return capacityFor(positions) * this.#sizes.position + this.#sizes.states;
   }
 
   #pool(variant: DecodeVariant, capacity: number): KvPool {

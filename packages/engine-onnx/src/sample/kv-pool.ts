@@ -46,7 +46,8 @@ export class KvPool {
     this.variant = variant;
     this.capacity = capacity;
     this.#margin = margin;
-    this.#rowBytes = rowBytes(config, capacity);
+    const { position, states } = rowSizes(config);
+    this.#rowBytes = capacity * position + states;
     this.#cache = runtime.cache(cacheLayout(config, capacity));
   }
 
@@ -150,12 +151,15 @@ export const cacheLayout = (config: ModelConfig, capacity: number): CacheLayout 
   states: rowStates(config),
 });
 
-/** Returns the size in bytes of the keys and values of one position in all layers. */
-export const positionBytes = (config: ModelConfig): number =>
-  4 * cacheHeads(config) * cacheUnit(config);
-
-/** Returns the size in bytes of a row of {@link cacheLayout}. */
-export function rowBytes(config: ModelConfig, capacity: number): number {
-  const states = rowStates(config).reduce((sum, state) => sum + stateSize(state), 0);
-  return capacity * positionBytes(config) + 4 * states;
+/** Sizes in bytes of the parts of a row. */
+export interface RowSizes {
+  /** Keys and values of one position in all layers. */
+  readonly position: number;
+  readonly states: number;
 }
+
+/** Returns the sizes of a row of {@link cacheLayout}. */
+export const rowSizes = (config: ModelConfig): RowSizes => ({
+  position: 4 * cacheHeads(config) * cacheUnit(config),
+  states: 4 * rowStates(config).reduce((sum, state) => sum + stateSize(state), 0),
+});
