@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { parseJsonExactly } from './exact-json.js';
+import { parseJsonExactly, stringifyExactly, withNumbersOf } from './exact-json.js';
 
 it('keeps the digits of whole numbers that JavaScript cannot hold, at any depth', () => {
   const text =
@@ -15,6 +15,17 @@ it('keeps the digits of whole numbers that JavaScript cannot hold, at any depth'
   expect(parseJsonExactly('9007199254740993', (digits) => ({ digits }))).toEqual({
     digits: '9007199254740993',
   });
+});
+
+it('writes these digits as the numbers that they were', () => {
+  const text = '{"id":9007199254740993,"list":[-9007199254740992,12],"s":"9007199254740993"}';
+  const value = parseJsonExactly(text) as Readonly<Record<string, unknown>>;
+  expect(stringifyExactly(value)).toBe(text);
+  expect(stringifyExactly({ value })).toBe(`{"value":${text}}`);
+  expect(stringifyExactly({ id: value['id'] })).toBe('{"id":"9007199254740993"}');
+  expect(stringifyExactly(withNumbersOf(value, { ...value, id: '[card]' }))).toBe(
+    text.replace('9007199254740993', '"[card]"'),
+  );
 });
 
 it('reads everything else as JSON.parse does', () => {
