@@ -9,7 +9,8 @@ const roles: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'ass
 
 /**
  * Reads chat messages. Drops fields that are null, because tables represent missing fields as null;
- * drops also those arguments of calls that the tool does not take as null.
+ * drops also those arguments of calls that the tool does not take as null. Reads `thinking` or
+ * `reasoning` as `reasoning_content`, and axolotl's `train` as the weight of an answer.
  * @throws TaskError, naming `row` and `key`, if the value is not a list of chat messages
  */
 export function readMessages(
@@ -38,8 +39,13 @@ export function readMessages(
     const content = fields['content'];
     if (content !== undefined && typeof content !== 'string' && !Array.isArray(content))
       throw errorOf(`message ${i + 1} has a ${typeof content} as content`, 'Expected text');
-    const { weight } = fields;
-    if (weight !== undefined && (fields['role'] !== 'assistant' || (weight !== 0 && weight !== 1)))
+    const { train, train_detail: detail } = fields;
+    const isAnswer = fields['role'] === 'assistant';
+    if (isAnswer && detail !== undefined)
+      throw errorOf(`message ${i + 1} has train_detail`, 'An answer is trained as a whole or not');
+    const weight =
+      fields['weight'] ?? (isAnswer && typeof train === 'boolean' ? Number(train) : undefined);
+    if (weight !== undefined && (!isAnswer || (weight !== 0 && weight !== 1)))
       throw errorOf(
         `message ${i + 1}, the ${String(fields['role'])}'s, has the weight ${JSON.stringify(weight)}`,
         'Expected 0 or 1, in messages of the assistant alone: 0 leaves a message out of training',
@@ -50,7 +56,13 @@ export function readMessages(
     if (content === undefined && !calls)
       throw errorOf(`message ${i + 1} has neither content nor tool calls`, fix);
     const { tool_calls: _raw, ...rest } = fields;
-    return (calls ? { ...rest, tool_calls: calls } : rest) as unknown as ChatMessage;
+    const reasoning = fields['reasoning_content'] ?? fields['reasoning'] ?? fields['thinking'];
+    return {
+      ...rest,
+      ...(calls && { tool_calls: calls }),
+      ...(weight !== undefined && { weight }),
+      ...(typeof reasoning === 'string' && { reasoning_content: reasoning }),
+    } as unknown as ChatMessage;
   });
 }
 
