@@ -77,15 +77,21 @@ function pairOf(
 }
 
 /**
- * Converts pairs to rows for DPO. Pairs without a choice are skipped. Each item is an
- * {@link AnswerPair} or an item of a JSON export of Label Studio. In such an export, `data`
- * contains the pair, and the choice is the side that `Pairwise` selects or the response that
- * `Choices` names (answer1 or answer2).
+ * Converts pairs to rows for DPO. Pairs without a choice are skipped, and those on which people
+ * disagree. Each item is an {@link AnswerPair} or an item of a JSON export of Label Studio. In such
+ * an export, `data` contains the pair, and the choice is the side that `Pairwise` selects or the
+ * response that `Choices` names (answer1 or answer2).
+ * @param placeOf names the item of an index in errors. @default its number, from 1
  * @throws TaskError if an item has neither format
  */
-export function chosenRows(items: readonly unknown[]): readonly ChosenRow[] {
+export function chosenRows(
+  items: readonly unknown[],
+  placeOf: (index: number) => string = (index) => `Pair ${index + 1}`,
+): readonly ChosenRow[] {
   return items.flatMap((item, index) => {
-    const { pair, preferred } = readDecision(item, index);
+    const { pair, preferred } = readDecision(item, (problem) =>
+      pairError(index, `${placeOf(index)}: ${problem}`),
+    );
     if (preferred === null) return [];
     const { prompt, answer1, answer2 } = pair;
     return preferred === 1
@@ -94,30 +100,30 @@ export function chosenRows(items: readonly unknown[]): readonly ChosenRow[] {
   });
 }
 
+const pairError = (index: number, problem: string): TaskError =>
+  new TaskError(
+    `${problem}. Expected the lines that trinity pairs wrote with preferred 1, 2 or null, or Label Studio's export JSON (not JSON-MIN).`,
+    { code: 'PAIR_INVALID', details: { index } },
+  );
+
 type Fields = Readonly<Record<string, unknown>>;
 type Texts = Pick<AnswerPair, 'prompt' | 'answer1' | 'answer2'>;
+type ErrorOf = (problem: string) => TaskError;
 
 function readDecision(
   item: unknown,
-  index: number,
+  errorOf: ErrorOf,
 ): { readonly pair: Texts; readonly preferred: 1 | 2 | null } {
   const fields = fieldsOf(item);
   const isExport = typeof fields['data'] === 'object' && fields['data'] !== null;
-  const pair = isExport ? fieldsOf(fields['data']) : fields;
-  const { prompt, answer1, answer2 } = pair;
-  const preferred = isExport ? selectedIn(fields) : (fields['preferred'] ?? null);
-  const isDecision = preferred === null || preferred === 1 || preferred === 2;
-  if (
-    typeof prompt === 'string' &&
-    typeof answer1 === 'string' &&
-    typeof answer2 === 'string' &&
-    isDecision
-  )
-    return { pair: { prompt, answer1, answer2 }, preferred };
-  throw new TaskError(
-    `Pair ${index} has ${isDecision ? 'no texts prompt, answer1 and answer2' : `the preference ${JSON.stringify(preferred)}`}; expected the lines that trinity pairs wrote with preferred 1, 2 or null, or a JSON export of Label Studio.`,
-    { code: 'PAIR_INVALID', details: { index } },
-  );
+  const { prompt, answer1, answer2 } = isExport ? fieldsOf(fields['data']) : fields;
+  if (typeof prompt !== 'string' || typeof answer1 !== 'string' || typeof answer2 !== 'string')
+    throw errorOf('there are no texts prompt, answer1 and answer2');
+  const preferred = isExport ? selectedIn(fields, errorOf) : fields['preferred'];
+  if (preferred === undefined) throw errorOf('there is no preferred');
+  if (preferred !== null && preferred !== 1 && preferred !== 2)
+    throw errorOf(`preferred is ${JSON.stringify(preferred)}`);
+  return { pair: { prompt, answer1, answer2 }, preferred };
 }
 
 const fieldsOf = (value: unknown): Fields =>
@@ -126,15 +132,26 @@ const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 
 const selections: Readonly<Record<string, 1 | 2>> = { left: 1, right: 2, answer1: 1, answer2: 2 };
 
-/** Returns the choice in the last annotation that was not cancelled, or null. */
-function selectedIn(item: Fields): 1 | 2 | null {
-  const annotation = listOf(item['annotations'])
+/**
+ * Returns the choice in the annotations that were not cancelled; null if there is none, or if they
+ * differ.
+ */
+function selectedIn(item: Fields, errorOf: ErrorOf): 1 | 2 | null {
+  const annotations = listOf(item['annotations'])
     .map(fieldsOf)
-    .findLast(({ was_cancelled: cancelled }) => cancelled !== true);
-  const values = listOf(annotation?.['result']).map((result) =>
-    fieldsOf(fieldsOf(result)['value']),
-  );
-  const names = values.flatMap((value) => [value['selected'], ...listOf(value['choices'])]);
-  const name = names.find((each) => typeof each === 'string' && Object.hasOwn(selections, each));
-  return selections[String(name)] ?? null;
+    .filter(({ was_cancelled: cancelled }) => cancelled !== true);
+  const chosen = annotations.flatMap(({ result }) => {
+    const values = listOf(result).map((each) => fieldsOf(fieldsOf(each)['value']));
+    const names = values.flatMap((value) =>
+      [value['selected'] ?? [], value['choices'] ?? []].flat(),
+    );
+    if (names.length === 0) return [];
+    const name = names.find((each) => typeof each === 'string' && Object.hasOwn(selections, each));
+    if (name === undefined)
+      throw errorOf(
+        `the choice ${JSON.stringify(names[0])} is none of ${Object.keys(selections).join(', ')}`,
+      );
+    return [selections[String(name)]!];
+  });
+  return new Set(chosen).size === 1 ? chosen[0]! : null;
 }
