@@ -190,7 +190,7 @@ it('counts the pairs without a choice, and names the line of a wrong one', async
   };
   expect(await choices(null, '2')).toContain('FILE:3: preferred is "2". Expected the lines');
   expect(await choices(null, 1, null)).toBe(
-    'FILE.rows: 1 rows; 2 without a choice, or with different ones\n',
+    'FILE.rows: 1 row; 2 without a choice, or with different ones\n',
   );
 });
 

@@ -63,6 +63,9 @@ export const addPairs: AddCommand = (program, { exitWith, write }) =>
       }),
     );
 
+const counted = (count: number, noun: string): string =>
+  `${count} ${noun}${count === 1 ? '' : 's'}`;
+
 const lines = (rows: readonly unknown[]): string =>
   rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 
@@ -81,10 +84,10 @@ async function writePairs(
   try {
     const pairs = answerPairs(reader.experiences(), { rows, promptKey });
     if (isDatabase(output))
-      return `${await writePairTable({ url: output, table }, pairs)} new pairs`;
+      return counted(await writePairTable({ url: output, table }, pairs), 'new pair');
     const text = labelStudio ? jsonText(pairs.map((data) => ({ data }))) : lines(pairs);
     await writeOutput('--output', output, text);
-    return `${pairs.length} new pairs`;
+    return counted(pairs.length, 'new pair');
   } finally {
     reader.close();
   }
@@ -104,7 +107,8 @@ async function writeChosen(from: string, { output, table }: PairsArguments): Pro
   );
   await writeOutput('--output', output, lines(rows));
   const skipped = found.length - rows.length;
-  return `${rows.length} rows${skipped > 0 ? `; ${skipped} without a choice, or with different ones` : ''}`;
+  const rest = skipped > 0 ? `; ${skipped} without a choice, or with different ones` : '';
+  return counted(rows.length, 'row') + rest;
 }
 
 interface Placed {

@@ -62,7 +62,7 @@ describe('promptfoo', () => {
     ],
     [
       { vars: { language: 'en', word: 'a' }, assert: [equals('{{ word | upper }}')] },
-      'a template names a variable that the test lacks',
+      'a template has a filter or an expression, which is not evaluated here',
     ],
     [
       {
