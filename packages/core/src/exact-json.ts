@@ -8,7 +8,7 @@ const wholeNumber = /^-?\d+$/;
 /** Names of the members of an object or list that are digits of numbers. */
 const bigMembers = new WeakMap<object, Set<string>>();
 
-/** What Node supports of `JSON` and TypeScript does not declare. */
+/** A function of Node that TypeScript does not declare. */
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (source: string) => object };
 
 /**

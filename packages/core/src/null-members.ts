@@ -1,6 +1,6 @@
 /**
- * Removes members that nobody wrote from tools and tool calls. Tables such as those of Hugging Face
- * give all objects of a column the members of all others, with null as their value.
+ * Removes members that are null from tools and tool calls. Tables such as those of Hugging Face give
+ * each object of a column the members of all others, with null as their value.
  */
 import { withNumbersOf } from './exact-json.js';
 

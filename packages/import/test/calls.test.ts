@@ -176,7 +176,7 @@ describe('a row of a table, whose objects have the members of all others', () =>
         tools: [f],
       },
     ],
-  ])('has no arguments that nobody gave: %s', async (_, record, expected) => {
+  ])('has no arguments beyond those of its call: %s', async (_, record, expected) => {
     expect((await importLines([record])).rows).toEqual([expected]);
   });
 

@@ -143,15 +143,14 @@ function selectedIn(item: Fields, errorOf: ErrorOf): 1 | 2 | null {
   const chosen = annotations.flatMap(({ result }) => {
     const values = listOf(result).map((each) => fieldsOf(fieldsOf(each)['value']));
     const names = values.flatMap((value) =>
-      [value['selected'] ?? [], value['choices'] ?? []].flat(),
+      [value['selected'] ?? [], value['choices'] ?? []].flat().map(String),
     );
-    if (names.length === 0) return [];
-    const name = names.find((each) => typeof each === 'string' && Object.hasOwn(selections, each));
+    const [first] = names;
+    if (first === undefined) return [];
+    const name = names.find((each) => Object.hasOwn(selections, each));
     if (name === undefined)
-      throw errorOf(
-        `the choice ${JSON.stringify(names[0])} is none of ${Object.keys(selections).join(', ')}`,
-      );
-    return [selections[String(name)]!];
+      throw errorOf(`the choice "${first}" is none of ${Object.keys(selections).join(', ')}`);
+    return [selections[name]!];
   });
   return new Set(chosen).size === 1 ? chosen[0]! : null;
 }
