@@ -13,7 +13,6 @@ export { fillTemplate, type TemplatePlace } from './fill-template.js';
 export { hubTokenOf, hubUrlOf, parseModelId, type ModelId } from './hub.js';
 export { inheritedFlags } from './inherited-flags.js';
 export { lazily, type Lazy } from './lazily.js';
-export { refuseLfsPointer } from './lfs-pointer.js';
 export { loadPeer, peerInstall } from './load-peer.js';
 export { machineMemory } from './machine-memory.js';
 export { isTree, mergeTrees, type Tree } from './merge-trees.js';
@@ -40,6 +39,7 @@ export {
   redacted,
   shownVariable,
 } from './secrets.js';
+export { parseStoredJson, refuseLfsPointer } from './stored-json.js';
 export { createStoppableClock, type StoppableClock } from './stoppable-clock.js';
 export { didYouMean, nearest } from './suggest.js';
 export { withinMs } from './time-limit.js';
