@@ -8,7 +8,7 @@ export { cacheFolder } from './cache-folder.js';
 export { copyOf } from './copy-of.js';
 export { boundary, boundedText, causesOf, readableThrown } from './errors.js';
 export { parseJsonExactly } from './exact-json.js';
-export { fillFolder, makeFolder } from './fill-folder.js';
+export { draftsOf, fillFolder, makeFolder } from './fill-folder.js';
 export { fillTemplate, type TemplatePlace } from './fill-template.js';
 export { hubTokenOf, hubUrlOf, parseModelId, type ModelId } from './hub.js';
 export { inheritedFlags } from './inherited-flags.js';
