@@ -146,13 +146,11 @@ const longestSpace = /\s{1000}/;
 const tagOrComment =
   /\{#[^]*?#\}|\{[{%](?:"(?:[^"\\]|\\[^])*"|'(?:[^'\\]|\\[^])*'|[^"']){0,10000}?[%}]\}/g;
 
-type Tokens = ReturnType<typeof tokenize>;
-
 /**
  * Returns the error for a template that the library does not parse. It names the tag at which the
  * parser stopped, because errors and tokens of the library have no position.
  */
-function refusalOf(source: string, tokens: Tokens, cause: unknown): Error {
+function refusalOf(source: string, tokens: { readonly type: string }[], cause: unknown): Error {
   let last = 0;
   const watched = new Proxy(tokens, {
     get: (list, key) => {
