@@ -146,11 +146,13 @@ const longestSpace = /\s{1000}/;
 const tagOrComment =
   /\{#[^]*?#\}|\{[{%](?:"(?:[^"\\]|\\[^])*"|'(?:[^'\\]|\\[^])*'|[^"']){0,10000}?[%}]\}/g;
 
+type Tokens = ReturnType<typeof tokenize>;
+
 /**
  * Returns the error for a template that the library does not parse. It names the tag at which the
  * parser stopped, because errors and tokens of the library have no position.
  */
-function refusalOf(source: string, tokens: { readonly type: string }[], cause: unknown): Error {
+function refusalOf(source: string, tokens: Tokens, cause: unknown): Error {
   let last = 0;
   const watched = new Proxy(tokens, {
     get: (list, key) => {
@@ -165,7 +167,9 @@ function refusalOf(source: string, tokens: { readonly type: string }[], cause: u
   }
   const count = tokens
     .slice(0, last + 1)
-    .filter(({ type }) => type === 'OpenStatement' || type === 'OpenExpression').length;
+    .filter(({ type }: { readonly type: string }) =>
+      /^Open(?:Statement|Expression)$/.test(type),
+    ).length;
   const tags = [...source.matchAll(tagOrComment)].filter(([text]) => !text.startsWith('{#'));
   const tag = last < tokens.length ? tags[count - 1] : undefined;
   if (tag === undefined) return new Error('a block is still open at the end');
