@@ -124,6 +124,16 @@ describe('files', () => {
     await expect(client.files.retrieve(id)).rejects.toMatchObject({ status: 404, param: 'id' });
   });
 
+  it('are refused as other requests are when their contents are gone', async () => {
+    const { client, upload } = await serve();
+    const id = await upload([answer]);
+    await rm(path.join(directory, 'files', `${id}.jsonl`));
+    await expect(client.files.content(id, { maxRetries: 0 })).rejects.toMatchObject({
+      status: 500,
+      code: 'internal_error',
+    });
+  });
+
   it('come one at a time, in a form whose type is written in any case', async () => {
     const { server } = await serve();
     const send = async (...parts: readonly (readonly [string, string, string?])[]) => {

@@ -196,6 +196,20 @@ describe('createRemoteModel', () => {
     expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain('key-of-mine');
   });
 
+  it('names the model that rejected the call of a client of an agent', async () => {
+    const reply = [503, { error: { message: 'Overloaded.', code: 'busy' } }] as const;
+    const { model } = await serve([reply, reply]);
+    const call = model.openaiClient().chat.completions.create({ model: 'big', messages: ask });
+    await expect(call).rejects.toMatchObject({
+      status: 503,
+      code: 'busy',
+      message: expect.stringMatching(
+        /^503 Overloaded\. \(the auxiliary model "big" at 127\.0\.0\.1:\d+\)$/,
+      ) as string,
+    });
+    await expect(model.chat(ask)).rejects.toThrow(/^The auxiliary .* answered 503 Overloaded\.$/);
+  });
+
   it('waits no longer than its deadline, nor than its run', async () => {
     const slow = await serve(['silence'], { timeoutMs: 50 });
     await expect(slow.model.chat(ask)).rejects.toMatchObject({
