@@ -509,7 +509,7 @@ describe('an export that cannot be made leaves nothing behind', () => {
     const onProgress = (line: string): void => stop.abort(line);
     const options = { format: 'hf', signal: stop.signal, onProgress } as const;
     await expect(exported('stopped', options)).rejects.toBe(
-      `${draft} is of an export that was killed. Delete it, unless it is still written.`,
+      `${draft} is of an export that was killed. Delete it, unless it is still being written.`,
     );
     await rmdir(draft);
   });
