@@ -189,7 +189,7 @@ describe('explore steps without meeting points', () => {
     expect(events).toEqual(['begin 1', 'stored 1']);
     await allow(2);
     expect(events.slice(2)).toEqual(['begin 2']);
-    // Runs that go on would still watch `fetch` in the next test files.
+    // Runs that have not ended would still watch `fetch` in the next test files.
     await allow(7);
     for (const step of [2, 3, 4, 5, 6]) await end(step);
     expect(await explored).toBe(6);
