@@ -89,9 +89,10 @@ const requiredUnknowns = (root: string, path: string): readonly string[] =>
   );
 
 /**
- * Finds tests that can stand still without end, or fail on a busy machine. Vitest cannot end a test that blocks until a program
- * ends, and a program may survive SIGTERM. It reports without end that it cannot report while a test
- * has changed the channel to its parent process.
+ * Finds tests that can stand still without end, or fail on a busy machine. Vitest cannot end a test
+ * that blocks until a program ends, and a program may survive SIGTERM. It reports without end that it
+ * cannot report while a test has changed the channel to its parent process. Its `waitFor` and
+ * `waitUntil` end after one second by default.
  */
 const unreliableTests = (root: string): readonly string[] =>
   globSync(['{packages,integrations,apps,examples}/*/{src,test}/**/*.ts', 'tests/**/*.ts'], {
