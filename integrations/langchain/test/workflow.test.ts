@@ -127,23 +127,28 @@ it('makes data of an answer that does not fit its schema', async () => {
 
 const notJson = ['Seven', '{"a":', '{"a":1} ok', ''];
 const unfit = [...notJson, '{"b":1}', '7'];
+const fit = '{"a":1}';
+const extracting = (args: Readonly<Record<string, number>>): ScriptedAnswer => ({
+  toolCalls: [{ name: 'extract', arguments: args }],
+});
 const jsonSchema = { title: 'answer', type: 'object', properties: { a: { type: 'number' } } };
 
 it.each([
-  ['jsonSchema', 'zod', z.object({ a: z.number() }), unfit],
-  ['jsonSchema', 'zod 3', z3.object({ a: z3.number() }), unfit],
-  ['jsonSchema', 'JSON Schema', jsonSchema, notJson],
-  ['jsonMode', 'zod', z.object({ a: z.number() }), unfit],
-  ['jsonMode', 'JSON Schema', jsonSchema, notJson],
+  ['jsonSchema', 'zod', z.object({ a: z.number() }), unfit, fit],
+  ['jsonSchema', 'zod 3', z3.object({ a: z3.number() }), unfit, fit],
+  ['jsonSchema', 'JSON Schema', jsonSchema, notJson, fit],
+  ['jsonMode', 'zod', z.object({ a: z.number() }), unfit, fit],
+  ['jsonMode', 'JSON Schema', jsonSchema, notJson, fit],
   [
     'functionCalling',
     'zod',
     z.object({ a: z.number() }),
-    [{ toolCalls: [{ name: 'extract', arguments: { b: 1 } }] }],
+    [extracting({ b: 1 })],
+    extracting({ a: 1 }),
   ],
 ] as const)(
   'makes data of answers that do not fit withStructuredOutput, by %s of %s',
-  async (method, _kind, schema, answers: readonly ScriptedAnswer[]) => {
+  async (method, _kind, schema, answers: readonly ScriptedAnswer[], fitting: ScriptedAnswer) => {
     const workflow = langchainWorkflow({
       name: 'structured-model',
       run: async ({ question, chatModel, signal }) =>
@@ -158,8 +163,7 @@ it.each([
         reward: 0,
         info: { fault: 'model_behavior' },
       });
-    if (method !== 'functionCalling')
-      expect(await attempt(workflow, ['{"a":1}']).result).toMatchObject({ reward: 7 });
+    expect(await attempt(workflow, [fitting]).result).toMatchObject({ reward: 7 });
   },
 );
 
