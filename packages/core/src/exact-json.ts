@@ -5,8 +5,32 @@
  */
 const wholeNumber = /^-?\d+$/;
 
-/** Names of the members of an object or list that are digits of numbers. */
-const bigMembers = new WeakMap<object, Set<string>>();
+/**
+ * The names of members that are digits of numbers, from the last to the first. Objects with the same
+ * names share them, because files have millions of rows with ids.
+ */
+interface Names {
+  readonly name: string;
+  readonly before?: Names;
+  /** The names that followed this one most recently. */
+  next?: Names;
+}
+
+const noNames: Names = { name: '' };
+
+/** Key of the names of an object or list. Writing, copying and comparing do not see it. */
+const bigMembers = Symbol('bigMembers');
+
+type Marked = object & { readonly [bigMembers]?: Names };
+
+const mark = <T extends Marked>(holder: T, names: Names): T =>
+  Object.defineProperty(holder, bigMembers, { value: names, configurable: true });
+
+function markMember(holder: Marked, name: string): void {
+  const before = holder[bigMembers] ?? noNames;
+  if (before.next?.name !== name) before.next = { name, before };
+  mark(holder, before.next);
+}
 
 /** A function of Node that TypeScript does not declare. */
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (source: string) => object };
@@ -23,12 +47,11 @@ export function parseJsonExactly(
 ): unknown {
   // Parsing with a reviver takes several times as long.
   if (!/\d{16}/.test(text)) return JSON.parse(text);
-  return JSON.parse(text, function (this: object, key, value: unknown, context?: Context) {
+  return JSON.parse(text, function (this: Marked, key, value: unknown, context?: Context) {
     const source = context?.source;
     if (typeof value !== 'number' || Number.isSafeInteger(value)) return value;
     if (!source || !wholeNumber.test(source)) return value;
-    const members = bigMembers.get(this) ?? new Set();
-    bigMembers.set(this, members.add(key));
+    markMember(this, key);
     return big(source);
   });
 }
@@ -45,15 +68,27 @@ export function stringifyExactly(value: unknown): string {
   const text = JSON.stringify(value);
   // Writing with a replacer takes several times as long.
   if (!/"-?\d{16,}"/.test(text)) return text;
-  return JSON.stringify(value, function (this: object, key, member: unknown) {
-    const isBig = typeof member === 'string' && bigMembers.get(this)?.has(key);
-    return isBig && wholeNumber.test(member) ? rawJSON(member) : member;
+  const sets = new Map<Names, ReadonlySet<string>>();
+  const isBig = (names: Names, key: string): boolean => {
+    const set = sets.get(names) ?? setOf(names);
+    sets.set(names, set);
+    return set.has(key);
+  };
+  return JSON.stringify(value, function (this: Marked, key, member: unknown) {
+    const names = this[bigMembers];
+    const isDigits = typeof member === 'string' && wholeNumber.test(member);
+    return isDigits && names && isBig(names, key) ? rawJSON(member) : member;
   });
 }
 
+function setOf(names: Names): ReadonlySet<string> {
+  const set = new Set<string>();
+  for (let each = names; each.before; each = each.before) set.add(each.name);
+  return set;
+}
+
 /** Returns a copy of an object or list, of whose members the same are written as numbers. */
-export function withNumbersOf<T extends object>(original: object, copy: T): T {
-  const members = bigMembers.get(original);
-  if (members) bigMembers.set(copy, members);
-  return copy;
+export function withNumbersOf<T extends object>(original: Marked, copy: T): T {
+  const names = original[bigMembers];
+  return names ? mark(copy, names) : copy;
 }
