@@ -6,6 +6,7 @@ export { addressProblem, isHttpUrl } from './address-problem.js';
 export { alignColumns } from './align-columns.js';
 export { cacheFolder } from './cache-folder.js';
 export { copyOf } from './copy-of.js';
+export { isTrainedInParts, reasoningOf, weightGiven } from './answer-fields.js';
 export { boundary, boundedText, causesOf, readableThrown } from './errors.js';
 export { parseJsonExactly, stringifyExactly, withNumbersOf } from './exact-json.js';
 export { draftsOf, fillFolder, makeFolder } from './fill-folder.js';

@@ -378,7 +378,8 @@ describe('importRows', () => {
 
   it.each<readonly [string, object]>([
     ['weight 0', { weight: 0 }],
-    ["axolotl's train", { train: false }],
+    ["axolotl's train", { train: false, train_detail: [] }],
+    ['train 0', { train: 0 }],
   ])('leaves an answer with %s out of training', async (_, more) => {
     const chat = await importLines([
       { messages: [...hello, user('Bye'), { ...assistant('No'), ...more }, ...hello] },
@@ -406,6 +407,12 @@ describe('importRows', () => {
     expect(reasonsOf(report)).toEqual([
       'only parts of an answer are trained (train_detail), which rows cannot say: 2',
     ]);
+  });
+
+  it('skips an answer whose train is a text', async () => {
+    const answer = { ...assistant('No'), train: 'false' };
+    const { report } = await importLines([{ messages: hello }, { messages: [user('Hi'), answer] }]);
+    expect(reasonsOf(report)).toEqual(['a weight is neither 0 nor 1: 2']);
   });
 
   it.each<object>([
@@ -468,7 +475,17 @@ describe('importRows', () => {
     ['TRL', { prompt: [user('2+2')], solution: '4' }, { solution: '4', answer: '4' }],
     ['TRL', { prompt: '2+2', ground_truth: 4 }, { ground_truth: 4, answer: '4' }],
     ['TRL', { prompt: '2+2', answer: 4, level: 1 }, { answer: '4', level: 1 }],
-    ['TRL', { prompt: '2+2', tools: [tool('f')] }, { tools: [tool('f')] }],
+    ['TRL', { prompt: [user('2+2')], tools: [tool('f')] }, { tools: [tool('f')] }],
+    [
+      'TRL',
+      { prompt: [user('2+2')], question: '2 + 2', messages: null, solution: '4' },
+      { solution: '4', answer: '4' },
+    ],
+    [
+      'TRL',
+      { prompt: '2+2', answer: '', solution: '', ground_truth: '4' },
+      { solution: '', ground_truth: '4', answer: '4' },
+    ],
     [
       'verl',
       { prompt: [user('2+2')], data_source: 'x', reward_model: { ground_truth: '4' } },
@@ -480,6 +497,44 @@ describe('importRows', () => {
     const { rows, report } = await importLines([record]);
     expect(report).toMatchObject({ sources: ['plain'], as: 'tasks' });
     expect(rows).toEqual([{ messages: [user('2+2')], question: '2+2', ...columns }]);
+  });
+
+  it('does not cut the prompt of a task', async () => {
+    const call = { ...assistant(''), tool_calls: [{ function: { name: 'f', arguments: '{}' } }] };
+    const { report } = await importLines([
+      { prompt: [user('Hi')], solution: 'x' },
+      { prompt: [user('Hi'), call, { role: 'tool', content: 'rain' }], solution: 'rain' },
+      { prompt: [user('Hi'), assistant('So')], solution: 'x' },
+    ]);
+    expect(reasonsOf(report)).toEqual(["the prompt does not end with the user's message: 2, 3"]);
+  });
+
+  it.each<Row>([
+    { prompt: 'Hi' },
+    { prompt: 'Hi', response_a: 'x', response_b: 'y', winner: 'a' },
+    { prompt: 'Hi', generation: 'Hello', label: 1 },
+    { prompt: 'Hi', answer1: 'x', answer2: 'y', preferred: 1 },
+    { prompt: 'Hi', answer1: 'x', answer2: 'y', pref: 'left', label: 'x' },
+    { prompt: ['Hi', 'Bye'], winner: 'a' },
+    { prompt: hello, responses: ['x'] },
+    { instruction: 'Classify.', input: 'I love it', label: 'positive' },
+  ])('takes no answers of models or instructions for tasks: %j', async (record) => {
+    await expect(importLines([record])).rejects.toThrow('no source recognises');
+  });
+
+  it('takes pairs of messages with an instruction as those of TRL', async () => {
+    const pair = { chosen: hello, rejected: [user('Hi'), assistant('No')] };
+    for (const record of [
+      { instruction: 'Hi', ...pair },
+      {
+        instruction: 'Hi',
+        chosen: JSON.stringify(pair.chosen),
+        rejected: JSON.stringify(pair.rejected),
+      },
+    ])
+      expect((await importLines([record])).rows).toEqual([
+        { prompt: [user('Hi')], chosen: [assistant('Hello')], rejected: [assistant('No')] },
+      ]);
   });
 
   it.each([

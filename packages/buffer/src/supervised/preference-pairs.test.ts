@@ -83,6 +83,16 @@ describe('an item without a choice', () => {
     ).toEqual([{ prompt: 'p', chosen: 'a', rejected: 'b' }]);
   });
 
+  it('is skipped if only another question is answered, or both answers are chosen', () => {
+    const both = { result: [{ value: { choices: ['answer1', 'answer2'] } }] };
+    const two = { result: [...chose('easy').result, { value: { selected: 'right' } }] };
+    const annotated = [chose('easy'), chose('tie'), both, two].map((one) => ({
+      data,
+      annotations: [one],
+    }));
+    expect(chosenRows(annotated)).toEqual([{ prompt: 'p', chosen: 'b', rejected: 'a' }]);
+  });
+
   it.each([
     [{ ...data, preferred: '2' }, 'preferred is "2"'],
     [{ text: 'x' }, 'there are no texts prompt, answer1 and answer2'],

@@ -78,23 +78,30 @@ function pairOf(
 
 /**
  * Converts pairs to rows for DPO. Pairs without a choice are skipped, and those on which people
- * disagree. Each item is an {@link AnswerPair} or an item of a JSON export of Label Studio. In such
- * an export, `data` contains the pair, and the choice is the side that `Pairwise` selects or the
- * response that `Choices` names (answer1 or answer2).
+ * disagree or have chosen both. Each item is an {@link AnswerPair} or an item of a JSON export of
+ * Label Studio. In such an export, `data` contains the pair, and the choice is the side that
+ * `Pairwise` selects or the response that `Choices` names (answer1 or answer2).
  * @param placeOf names the item of an index in errors. @default its number, from 1
- * @throws TaskError if an item has neither format
+ * @throws TaskError if an item has neither format, or if all choices of an export are others
  */
 export function chosenRows(
   items: readonly unknown[],
   placeOf: (index: number) => string = (index) => `Pair ${index + 1}`,
 ): readonly ChosenRow[] {
-  return items.flatMap((item, index) => {
-    const { pair, preferred } = readDecision(item, (problem) =>
-      pairError(index, `${placeOf(index)}: ${problem}`),
+  const errorAt = (index: number, problem: string): TaskError =>
+    pairError(index, `${placeOf(index)}: ${problem}`);
+  const decisions = items.map((item, i) => readDecision(item, (problem) => errorAt(i, problem)));
+  // An export may have other questions beside this one, with choices of their own.
+  const isAnswered = decisions.some(({ chosen }) => chosen.length > 0);
+  const at = isAnswered ? -1 : decisions.findIndex(({ other }) => other !== undefined);
+  if (at >= 0)
+    throw errorAt(
+      at,
+      `the choice "${decisions[at]?.other}" is none of ${[...selections.keys()].join(', ')}`,
     );
-    if (preferred === null) return [];
-    const { prompt, answer1, answer2 } = pair;
-    return preferred === 1
+  return decisions.flatMap(({ pair: { prompt, answer1, answer2 }, chosen }) => {
+    if (new Set(chosen).size !== 1) return [];
+    return chosen[0] === 1
       ? [{ prompt, chosen: answer1, rejected: answer2 }]
       : [{ prompt, chosen: answer2, rejected: answer1 }];
   });
@@ -110,47 +117,49 @@ type Fields = Readonly<Record<string, unknown>>;
 type Texts = Pick<AnswerPair, 'prompt' | 'answer1' | 'answer2'>;
 type ErrorOf = (problem: string) => TaskError;
 
-function readDecision(
-  item: unknown,
-  errorOf: ErrorOf,
-): { readonly pair: Texts; readonly preferred: 1 | 2 | null } {
+interface Decision {
+  readonly pair: Texts;
+  /** The answers that people chose. */
+  readonly chosen: readonly (1 | 2)[];
+  /** The first choice that names no answer. */
+  readonly other?: string;
+}
+
+function readDecision(item: unknown, errorOf: ErrorOf): Decision {
   const fields = fieldsOf(item);
   const isExport = typeof fields['data'] === 'object' && fields['data'] !== null;
   const { prompt, answer1, answer2 } = isExport ? fieldsOf(fields['data']) : fields;
   if (typeof prompt !== 'string' || typeof answer1 !== 'string' || typeof answer2 !== 'string')
     throw errorOf('there are no texts prompt, answer1 and answer2');
-  const preferred = isExport ? selectedIn(fields, errorOf) : fields['preferred'];
+  const pair = { prompt, answer1, answer2 };
+  if (isExport) {
+    const names = choicesIn(fields);
+    const chosen = names.flatMap((name) => selections.get(name) ?? []);
+    return { pair, chosen, other: names.find((name) => !selections.has(name)) };
+  }
+  const { preferred } = fields;
   if (preferred === undefined) throw errorOf('there is no preferred');
-  if (preferred !== null && preferred !== 1 && preferred !== 2)
+  if (preferred === null) return { pair, chosen: [] };
+  if (preferred !== 1 && preferred !== 2)
     throw errorOf(`preferred is ${JSON.stringify(preferred)}`);
-  return { pair: { prompt, answer1, answer2 }, preferred };
+  return { pair, chosen: [preferred] };
 }
 
 const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null ? (value as Fields) : {};
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-const selections: Readonly<Record<string, 1 | 2>> = { left: 1, right: 2, answer1: 1, answer2: 2 };
+const selections: ReadonlyMap<string, 1 | 2> = new Map([
+  ['left', 1],
+  ['right', 2],
+  ['answer1', 1],
+  ['answer2', 2],
+]);
 
-/**
- * Returns the choice in the annotations that were not cancelled; null if there is none, or if they
- * differ.
- */
-function selectedIn(item: Fields, errorOf: ErrorOf): 1 | 2 | null {
-  const annotations = listOf(item['annotations'])
+/** Returns the names that were chosen in the annotations that were not cancelled. */
+const choicesIn = (item: Fields): readonly string[] =>
+  listOf(item['annotations'])
     .map(fieldsOf)
-    .filter(({ was_cancelled: cancelled }) => cancelled !== true);
-  const chosen = annotations.flatMap(({ result }) => {
-    const values = listOf(result).map((each) => fieldsOf(fieldsOf(each)['value']));
-    const names = values.flatMap((value) =>
-      [value['selected'] ?? [], value['choices'] ?? []].flat().map(String),
-    );
-    const [first] = names;
-    if (first === undefined) return [];
-    const name = names.find((each) => Object.hasOwn(selections, each));
-    if (name === undefined)
-      throw errorOf(`the choice "${first}" is none of ${Object.keys(selections).join(', ')}`);
-    return [selections[name]!];
-  });
-  return new Set(chosen).size === 1 ? chosen[0]! : null;
-}
+    .filter(({ was_cancelled: cancelled }) => cancelled !== true)
+    .flatMap(({ result }) => listOf(result).map((each) => fieldsOf(fieldsOf(each)['value'])))
+    .flatMap(({ selected, choices }) => [selected ?? [], choices ?? []].flat().map(String));

@@ -2,15 +2,21 @@
  * Converts a list of unknown values to chat messages, or reports the value that is not a message.
  */
 import type { ChatMessage, TaskError, ToolCall, ToolDefinition } from '@trinity-rft/core';
-import { argumentsWithoutNulls, stringifyExactly } from '@trinity-rft/core/support';
+import {
+  argumentsWithoutNulls,
+  isTrainedInParts,
+  reasoningOf,
+  stringifyExactly,
+  weightGiven,
+} from '@trinity-rft/core/support';
 import { rowError } from './row-fields.js';
 
 const roles: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'assistant', 'tool']);
 
 /**
  * Reads chat messages. Drops fields that are null, because tables represent missing fields as null;
- * drops also those arguments of calls that the tool does not take as null. Reads `thinking` or
- * `reasoning` as `reasoning_content`, and axolotl's `train` as the weight of an answer.
+ * drops also arguments of calls that a table added, see `argumentsWithoutNulls`. Reads reasoning and
+ * weights also under the names of `reasoningOf` and `weightGiven`.
  * @throws TaskError, naming `row` and `key`, if the value is not a list of chat messages
  */
 export function readMessages(
@@ -39,12 +45,13 @@ export function readMessages(
     const content = fields['content'];
     if (content !== undefined && typeof content !== 'string' && !Array.isArray(content))
       throw errorOf(`message ${i + 1} has a ${typeof content} as content`, 'Expected text');
-    const { train, train_detail: detail } = fields;
     const isAnswer = fields['role'] === 'assistant';
-    if (isAnswer && detail !== undefined)
-      throw errorOf(`message ${i + 1} has train_detail`, 'An answer is trained as a whole or not');
-    const weight =
-      fields['weight'] ?? (isAnswer && typeof train === 'boolean' ? Number(train) : undefined);
+    if (isAnswer && isTrainedInParts(fields))
+      throw errorOf(
+        `message ${i + 1} has train_detail, or parts with their own train or weight`,
+        'An answer is trained as a whole or not',
+      );
+    const weight = isAnswer ? weightGiven(fields) : fields['weight'];
     if (weight !== undefined && (!isAnswer || (weight !== 0 && weight !== 1)))
       throw errorOf(
         `message ${i + 1}, the ${String(fields['role'])}'s, has the weight ${JSON.stringify(weight)}`,
@@ -56,12 +63,12 @@ export function readMessages(
     if (content === undefined && !calls)
       throw errorOf(`message ${i + 1} has neither content nor tool calls`, fix);
     const { tool_calls: _raw, ...rest } = fields;
-    const reasoning = fields['reasoning_content'] ?? fields['reasoning'] ?? fields['thinking'];
+    const reasoning = reasoningOf(fields);
     return {
       ...rest,
       ...(calls && { tool_calls: calls }),
       ...(weight !== undefined && { weight }),
-      ...(typeof reasoning === 'string' && { reasoning_content: reasoning }),
+      ...(reasoning !== undefined && { reasoning_content: reasoning }),
     } as unknown as ChatMessage;
   });
 }

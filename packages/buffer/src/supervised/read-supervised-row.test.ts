@@ -55,19 +55,28 @@ it('puts the system prompt first: that of the row before that of the format', ()
 it('reads the reasoning and the weight under their other names', () => {
   const answers = [
     { thinking: 'Easy.', train: false },
-    { reasoning: 'Easy.', train: true },
+    { reasoning: 'Easy.', train: true, train_detail: [] },
+    { reasoning_content: '', thinking: 'Easy.', train: 0 },
+    { reasoning_details: [{ type: 'reasoning.text', text: 'Easy.' }] },
   ].map((more) => ({ role: 'assistant', content: '2', ...more }));
   const { messages } = read({ messages: [{ ...conversation[0], train: false }, ...answers] });
   const reasoning_content = 'Easy.';
   expect(messages.slice(1)).toMatchObject([
     { reasoning_content, weight: 0 },
     { reasoning_content, weight: 1 },
+    { reasoning_content, weight: 0 },
+    { reasoning_content },
   ]);
   expect(messages[0]).not.toHaveProperty('weight');
-  const detailed = { role: 'assistant', content: '2', train_detail: [{ train: false }] };
-  expect(() => read({ messages: [conversation[0], detailed] })).toThrow(
-    'message 2 has train_detail. An answer is trained as a whole or not.',
-  );
+});
+
+it.each([
+  [{ train_detail: [{ train: false }] }, 'An answer is trained as a whole or not.'],
+  [{ content: [{ type: 'text', text: '2', train: false }] }, 'message 2 has train_detail, or'],
+  [{ train: 'false' }, `message 2, the assistant's, has the weight "false"`],
+])('refuses an answer with %j', (more, problem) => {
+  const answer = { role: 'assistant', content: '2', ...more };
+  expect(() => read({ messages: [conversation[0], answer] })).toThrow(problem);
 });
 
 it('leaves out what a table adds to calls and tools, and keeps all digits', () => {

@@ -1,5 +1,6 @@
 /** Converts messages in the formats of all vendors to chat messages. */
 import type { ChatMessage, ToolCall } from '@trinity-rft/core';
+import { isTrainedInParts, reasoningOf, weightGiven } from '@trinity-rft/core/support';
 import { fault } from '../record/fault.js';
 import { isJson, isPresent, type Json } from '../record/item.js';
 import { parsed, unwrapped } from './json-text.js';
@@ -92,7 +93,7 @@ function readAnswer(message: Json, parts: Parts): ChatMessage {
     [callsIn(message), parts.calls, callsIn(raw)].find(({ length }) => length > 0) ?? [];
   const { text } = parts;
   const fields: Json = { ...raw, ...message };
-  const reasoning = parts.reasoning ?? reasoningIn(fields);
+  const reasoning = parts.reasoning ?? reasoningOf(fields);
   if (text === undefined && calls.length === 0)
     throw fault('an answer has neither content nor tool calls');
   return {
@@ -106,35 +107,17 @@ function readAnswer(message: Json, parts: Parts): ChatMessage {
 }
 
 /**
- * Returns the reasoning beside a content: `thinking` is the name of gpt-oss and Ollama,
- * `reasoning_details` is OpenRouter's list.
- */
-function reasoningIn(fields: Json): string | undefined {
-  const { reasoning_content, reasoning, thinking, reasoning_details: details } = fields;
-  const texts = (Array.isArray(details) ? details : []).flatMap((one: unknown) =>
-    isJson(one) && typeof one['text'] === 'string' ? [one['text']] : [],
-  );
-  return [reasoning_content, reasoning, thinking, texts.join('')].find(
-    (text): text is string => typeof text === 'string' && text !== '',
-  );
-}
-
-/**
- * Returns the weight of an answer: OpenAI's `weight`, or axolotl's `train`, which is true or false.
+ * Returns the weight of an answer.
  * @throws TaskError from `fault` for other weights, and for those of parts of an answer
  */
 function weightOf(message: Json): Pick<ChatMessage, 'weight'> {
-  const { train, train_detail: detail, content } = message;
-  const parts: readonly unknown[] = Array.isArray(content) ? content : [];
-  const isLeftOut = (part: unknown): boolean =>
-    isJson(part) && (part['train'] === false || part['weight'] === 0);
-  if (isPresent(detail) || parts.some(isLeftOut))
+  if (isTrainedInParts(message))
     throw fault(
       'only parts of an answer are trained (train_detail), which rows cannot say',
-      detail,
+      message['train_detail'],
     );
-  const weight = message['weight'] ?? (typeof train === 'boolean' ? Number(train) : undefined);
-  if (!isPresent(weight)) return {};
+  const weight = weightGiven(message);
+  if (weight === undefined) return {};
   if (weight !== 0 && weight !== 1) throw fault('a weight is neither 0 nor 1', weight);
   return { weight };
 }

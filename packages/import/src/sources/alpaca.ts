@@ -6,7 +6,7 @@ import type { ChatMessage } from '@trinity-rft/core';
 import { fault } from '../record/fault.js';
 import type { Json } from '../record/item.js';
 import { toolsOf } from './openai.js';
-import { has, withSystem, type Source } from './source.js';
+import { has, messagesIn, withSystem, type Source } from './source.js';
 
 export const alpaca: Source = {
   looksFor: 'instruction and output; or instruction, chosen and rejected',
@@ -25,8 +25,10 @@ export const alpaca: Source = {
   hasReferences: true,
 };
 
+/** TRL's pairs may have an instruction too, but messages as their answers. */
 const isPair = (record: Json): boolean =>
-  has(record, 'chosen', 'rejected') && !has(record, 'prompt');
+  !has(record, 'prompt') &&
+  ['chosen', 'rejected'].every((key) => typeof messagesIn(record[key]) === 'string');
 
 const answerAt = (record: Json, key: string): ChatMessage => ({
   role: 'assistant',

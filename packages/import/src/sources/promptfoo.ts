@@ -188,7 +188,7 @@ function filled<T>(template: T, vars: Json, write: (place: TemplatePlace) => str
     throw fault('a template has conditions or loops, which are not evaluated here', template);
   return fillTemplate(template, vars, (place) => {
     const { name, value } = place;
-    if (value === undefined && /[^\w.-]/.test(name))
+    if (value === undefined && /[^\p{L}\p{M}\p{N}_.-]/u.test(name))
       throw fault('a template has a filter or an expression, which is not evaluated here', name);
     if (value === undefined) throw fault('a template names a variable that the test lacks', name);
     if (isFile(value)) throw elsewhere('a variable is', value);
