@@ -499,6 +499,11 @@ describe('importRows', () => {
     expect(rows).toEqual([{ messages: [user('2+2')], question: '2+2', ...columns }]);
   });
 
+  it('takes an answer that is no text', async () => {
+    const { rows } = await importLines([{ question: 'Hi', answer: 0, choices: ['a', 'b'] }]);
+    expect(rows).toMatchObject([{ question: 'Hi', answer: '0', choices: ['a', 'b'] }]);
+  });
+
   it('does not cut the prompt of a task', async () => {
     const call = { ...assistant(''), tool_calls: [{ function: { name: 'f', arguments: '{}' } }] };
     const { report } = await importLines([

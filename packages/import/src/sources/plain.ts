@@ -15,7 +15,10 @@ export const plain: Source = {
     if (!has(record, 'question', 'answer') && isPrompt(record)) return [readTask(record)];
     const { question, answer, ...fields } = record;
     if (!isPresent(answer)) throw fault('there is no answer');
-    const messages = [...withSystem(fields['system'], readPrompt(question)), ...readAnswer(answer)];
+    const messages = [
+      ...withSystem(fields['system'], readPrompt(question)),
+      ...(typeof answer === 'string' ? readAnswer(answer) : []),
+    ];
     return [{ messages, truth: answer, fields }];
   },
 };
