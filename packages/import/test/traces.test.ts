@@ -35,6 +35,13 @@ const agent = (traceId: string) => ({
   attributes: { 'gen_ai.operation.name': 'invoke_agent' },
 });
 
+/** Generations of Langfuse, one per trace, that answer the same prompt. */
+const generationsOf = (answers: Readonly<Record<string, string>>) =>
+  Object.entries(answers).map(([traceId, content]) => ({
+    ...{ id: `${traceId}-g`, traceId, type: 'GENERATION' },
+    ...{ input: [{ role: 'user', content: 'Hi' }], output: { role: 'assistant', content } },
+  }));
+
 it('takes the last call of each agent, and keeps a thousand traces in memory', async () => {
   const traces = Array.from({ length: 2500 }, (_, i) => `t${i}`);
   const spans = traces.flatMap((id) => [
@@ -363,3 +370,20 @@ it('makes pairs of answers to one prompt that have different scores', async () =
   ]);
   expect(reasonsOf(report)).toEqual(['the answer has no score, and so no pair: 4']);
 });
+
+it.each(['CATEGORICAL', 'CORRECTION', 'TEXT'])(
+  'takes no score of Langfuse of the type %s for a grade',
+  async (dataType) => {
+    const records = [
+      ...generationsOf({ t1: 'Hello.', t2: 'Hm.' }),
+      { traceId: 't1', name: 'quality', value: 1, dataType: 'NUMERIC' },
+      { traceId: 't1', name: 'topic', value: 0, stringValue: 'greeting', dataType },
+      { traceId: 't2', name: 'quality', value: 0.6, dataType: 'NUMERIC' },
+    ];
+    const { rows, report } = await importLines(records, { as: 'dpo' });
+    expect(rows).toMatchObject([{ chosen: [{ content: 'Hello.' }] }]);
+    expect(reasonsOf(report)).toEqual([
+      'the score is a label, a text or a correction instead of a grade: 4',
+    ]);
+  },
+);

@@ -48,6 +48,9 @@ function read(record: Json): readonly Item[] {
   if (isScore(record)) {
     const observation = record['observationId'] ?? record['observation_id'] ?? undefined;
     const { value } = record;
+    const kind = record['dataType'] ?? record['data_type'] ?? 'NUMERIC';
+    if (kind !== 'NUMERIC' && kind !== 'BOOLEAN')
+      throw fault('the score is a label, a text or a correction instead of a grade', kind);
     if (scoreOf(value) === undefined)
       throw fault('a score is neither a number nor true or false', value);
     return [{ group: trace, part: { observation, value } }];
