@@ -97,11 +97,16 @@ export async function importRows(options: ImportOptions): Promise<ImportReport> 
   }
 }
 
-/** @throws ConfigError for an unknown option, or a share that is out of range */
+/** @throws ConfigError for an unknown option, a share that is out of range, or a score without pairs */
 function assertOptions(options: ImportOptions): void {
-  const names = 'from source as output report validation redact tokenizer signal onProgress';
+  const names = 'from source as score output report validation redact tokenizer signal onProgress';
   assertKnownArgs('importRows()', options, names.split(' '));
-  const { validation = 0 } = options;
+  const { validation = 0, as, score } = options;
+  if (score !== undefined && as !== 'dpo')
+    throw new ConfigError(
+      `score is ${score}, but only pairs are made by score. Expected it with as: dpo.`,
+      { code: 'ARGUMENT_INVALID' },
+    );
   if (!(validation >= 0 && validation < 1))
     throw new ConfigError(
       `validation is ${validation}. Expected a share from 0 to below 1, such as 0.1.`,

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { renderImport } from '../src/index.js';
 import { importFrom, importLines, reasonsOf, temporaryFolder } from './support.js';
 
 const said = (...texts: readonly string[]) =>
@@ -387,3 +388,74 @@ it.each(['CATEGORICAL', 'CORRECTION', 'TEXT'])(
     ]);
   },
 );
+
+/** Runs of LangSmith, one per trace, that answer the same prompt and have this feedback. */
+const runsOf = (
+  answers: Readonly<Record<string, readonly [string, Readonly<Record<string, number>>]>>,
+) =>
+  Object.entries(answers).map(([id, [content, feedback]]) => ({
+    ...{ id, trace_id: id, run_type: 'llm' },
+    inputs: { messages: [{ role: 'user', content: 'Hi' }] },
+    outputs: { choices: [{ message: { role: 'assistant', content } }] },
+    feedback_stats: Object.fromEntries(
+      Object.entries(feedback).map(([name, avg]) => [name, { n: 1, avg }]),
+    ),
+  }));
+
+it('counts the feedback on the top of a trace of LangSmith for its calls', async () => {
+  const runs = runsOf({ a: ['Hello.', {}], b: ['Hm.', { user: 1 }] });
+  const traced = runs.flatMap((run, i) => {
+    const [top, avg] = [`${run.id}-top`, 1 - i];
+    const chain = {
+      ...{ id: top, trace_id: top, run_type: 'chain', inputs: {} },
+      feedback_stats: { user: { n: 1, avg }, tone: { n: 1, avg: null } },
+    };
+    return [{ ...run, trace_id: top, parent_run_id: top }, chain];
+  });
+  const lone = { ...traced[1], id: 'lone', trace_id: 'lone' };
+  const inner = { ...traced[1], id: 'inner' };
+  const { rows, report } = await importLines([...traced, lone, inner], { as: 'dpo' });
+  expect(rows).toMatchObject([{ chosen: [{ content: 'Hello.' }], rejected: [{ content: 'Hm.' }] }]);
+  expect(report.scores).toEqual({ user: { count: 3, least: 0, most: 1 } });
+  expect(reasonsOf(report)).toEqual(['the run is not a call of a model: 6, 5']);
+});
+
+it('makes pairs by one score, and counts pairs whose scores have different names', async () => {
+  const records = runsOf({
+    a: ['Good.', { user: 1, cost: 0.001 }],
+    b: ['Bad.', { user: 0.6 }],
+    c: ['Free.', { cost: 0 }],
+  });
+  const mean = await importLines(records.slice(0, 2), { as: 'dpo' });
+  expect(mean.rows).toMatchObject([{ chosen: [{ content: 'Bad.' }] }]);
+  expect(mean.report.unlikePairs).toBe(1);
+  const text = renderImport(mean.report);
+  expect(text).toMatch(/^ *scores of answers +user 2 \(0.6 to 1\), cost 1 \(0.001\)$/m);
+  expect(text).toContain(
+    'Compared by scores of different names: 1 pair. Choose one score with --score NAME.',
+  );
+  const { rows, report } = await importLines(records, { as: 'dpo', score: 'user' });
+  expect(rows).toMatchObject([{ chosen: [{ content: 'Good.' }] }]);
+  expect(report.unlikePairs).toBe(0);
+  expect(renderImport(report)).not.toContain('different names');
+  expect(report.skipped).toMatchObject([
+    { reason: 'the answer has no score user, and so no pair', first: [{ detail: '["cost"]' }] },
+  ]);
+  await expect(importLines(records, { score: 'user' })).rejects.toThrow('with as: dpo');
+});
+
+it('reads the names of evaluations in spans', async () => {
+  const evaluation = (value: number, name?: string) => ({
+    name: 'gen_ai.evaluation.result',
+    attributes: {
+      'gen_ai.evaluation.score.value': value,
+      ...(name !== undefined && { 'gen_ai.evaluation.name': name }),
+    },
+  });
+  const events = [evaluation(1, 'quality'), evaluation(0.5)];
+  const { report } = await importLines([{ ...chat('t', 1, 'Hi', 'a'), events }]);
+  expect(report.scores).toEqual({
+    quality: { count: 1, least: 1, most: 1 },
+    score: { count: 1, least: 0.5, most: 0.5 },
+  });
+});

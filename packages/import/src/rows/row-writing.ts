@@ -22,6 +22,11 @@ import { dpoRow, kindOf, sftRow, taskRow } from './rows.js';
 export interface RowOptions {
   /** Kind of the rows. @default the kind of the first item */
   readonly as?: RowKind;
+  /**
+   * Name of the score by which `dpo` pairs answers to one prompt.
+   * @default the mean of all scores of an answer
+   */
+  readonly score?: string;
   readonly output: string;
   /** Share of the rows that is written to a separate validation file. @default 0 */
   readonly validation?: number;
@@ -47,6 +52,7 @@ interface RowCounts {
   readonly written: number;
   readonly validation: number;
   readonly duplicates: number;
+  readonly unlikePairs: number;
 }
 
 /** Returns the path of the validation file, such as `rows.validation.jsonl` for `rows.jsonl`. */
@@ -62,7 +68,7 @@ export const validationFile = (output: string): string =>
  * @throws ConfigError if a validation file of an earlier import exists and `validation` is 0
  */
 export async function openRowWriting(
-  { as, output, validation = 0, redact = false }: RowOptions,
+  { as, score: scoreName, output, validation = 0, redact = false }: RowOptions,
   tally: Tally,
   countTokens?: (row: Json) => number,
 ): Promise<RowWriting> {
@@ -70,9 +76,9 @@ export async function openRowWriting(
   const writers: RowWriter[] = [await createRowWriter('-o', output)];
   if (validation > 0) writers.push(await createRowWriter('-o', validationFile(output)));
   const seen = new Set<string>();
-  const pairing = createPairing<Place>();
+  const pairing = createPairing<Place>(scoreName);
   let kind = as;
-  let [train, held, duplicates] = [0, 0, 0];
+  let [train, held, duplicates, unlikePairs] = [0, 0, 0, 0];
 
   const write = async (made: Json, place: Place, score: boolean): Promise<void> => {
     const { value: row, counts } = redact ? redactValue(made) : { value: made, counts: {} };
@@ -99,6 +105,7 @@ export async function openRowWriting(
     async add(given, place, hasReferences) {
       const item = withCallIds(given);
       kind ??= kindOf(item);
+      if ('scores' in item) tally.scored(item.scores ?? []);
       const made = orFault((): { readonly row?: Json } => {
         if (kind !== 'tasks' && item.media !== undefined)
           throw fault(
@@ -111,17 +118,21 @@ export async function openRowWriting(
         return {};
       });
       if ('reason' in made) tally.skip(made, place);
-      else if (made.row) await write(made.row, place, 'score' in item);
+      else if (made.row) await write(made.row, place, 'scores' in item);
     },
     async finish() {
-      for (const [pair, place] of pairing.pairs()) {
+      for (const { pair, place, isUnlike } of pairing.pairs()) {
         const made = pair === undefined ? onlyOne : orFault(() => ({ row: dpoRow(pair) }));
-        if ('reason' in made) tally.skip(made, place);
-        else await write(made.row, place, true);
+        if ('reason' in made) {
+          tally.skip(made, place);
+          continue;
+        }
+        await write(made.row, place, true);
+        if (isUnlike) unlikePairs++;
       }
       const written = train + held;
       if (written > 0) for (const writer of writers) await writer.finish();
-      return { as: kind ?? 'sft', written, validation: held, duplicates };
+      return { as: kind ?? 'sft', written, validation: held, duplicates, unlikePairs };
     },
     async close() {
       for (const writer of writers) await writer.close();

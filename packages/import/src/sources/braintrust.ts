@@ -1,7 +1,7 @@
 /** Source of Braintrust rows from an experiment or data set, with scores for the output. */
 import { unwrapped } from '../messages/json-text.js';
 import { isJson, isPresent } from '../record/item.js';
-import { has, meanScore, readAnswer, readPrompt, type Source } from './source.js';
+import { has, readAnswer, readPrompt, readScores, withScores, type Source } from './source.js';
 
 export const braintrust: Source = {
   looksFor: 'input with expected or scores',
@@ -12,7 +12,7 @@ export const braintrust: Source = {
     const answer = isPresent(output) ? readAnswer(output) : [];
     const given = unwrapped(scores);
     const messages = [...readPrompt(input), ...answer];
-    const score = meanScore(isJson(given) ? Object.values(given) : []);
-    return [{ messages, ...(isPresent(expected) && { truth: expected }), ...score }];
+    const item = { messages, ...(isPresent(expected) && { truth: expected }) };
+    return [withScores(item, readScores(isJson(given) ? Object.entries(given) : []))];
   },
 };

@@ -4,14 +4,21 @@
 import { unwrapped } from '../messages/json-text.js';
 import { readTools } from '../messages/tool-calls.js';
 import { fault } from '../record/fault.js';
-import { isJson, isPresent, type Conversation, type Item, type Json } from '../record/item.js';
+import {
+  isJson,
+  isPresent,
+  type Conversation,
+  type Item,
+  type Json,
+  type Score,
+} from '../record/item.js';
 import {
   dropPrefixes,
   has,
-  meanScore,
   readAnswer,
   readPrompt,
-  scoreOf,
+  readScores,
+  withScores,
   type Assembled,
   type Source,
 } from './source.js';
@@ -21,13 +28,13 @@ interface Generation {
   readonly conversation: Conversation;
 }
 
-interface Score {
+interface Scored {
   /** Id of the scored observation; undefined if the score is for the whole trace. */
   readonly observation: unknown;
-  readonly value: unknown;
+  readonly scores: readonly Score[];
 }
 
-type Part = Generation | Score;
+type Part = Generation | Scored;
 
 export const langfuse: Source = {
   looksFor: 'type GENERATION, input and a trace id; or scores with a trace id',
@@ -51,9 +58,9 @@ function read(record: Json): readonly Item[] {
     const kind = record['dataType'] ?? record['data_type'] ?? 'NUMERIC';
     if (kind !== 'NUMERIC' && kind !== 'BOOLEAN')
       throw fault('the score is a label, a text or a correction instead of a grade', kind);
-    if (scoreOf(value) === undefined)
-      throw fault('a score is neither a number nor true or false', value);
-    return [{ group: trace, part: { observation, value } }];
+    const scores = readScores([[String(record['name']), value]]);
+    if (scores.length === 0) throw fault('a score is neither a number nor true or false', value);
+    return [{ group: trace, part: { observation, scores } }];
   }
   const { type, id } = record;
   if (type !== 'GENERATION') throw fault('the observation is not a call of a model', type);
@@ -72,11 +79,11 @@ function conversationOf(record: Json): Conversation {
 }
 
 function assemble(parts: readonly Part[]): readonly Assembled[] {
-  const scores = parts.filter((part): part is Score => 'value' in part);
+  const scored = parts.filter((part): part is Scored => 'scores' in part);
   const generations = parts.filter((part): part is Generation => 'conversation' in part);
   return dropPrefixes(generations).map((part) => {
-    const own = scores.filter(({ observation: of }) => of === undefined || of === part.id);
-    const score = meanScore(own.map(({ value }) => value));
-    return { item: { ...part.conversation, ...score }, part };
+    const own = scored.filter(({ observation: of }) => of === undefined || of === part.id);
+    const scores = own.flatMap((one) => one.scores);
+    return { item: withScores(part.conversation, scores), part };
   });
 }

@@ -11,6 +11,7 @@ import {
   type Item,
   type Json,
   type Preference,
+  type Score,
 } from '../record/item.js';
 
 /** A conversation, or the reason why there is none, and the part of the group that it comes from. */
@@ -99,8 +100,10 @@ export function withMarks<T extends Conversation | Preference>(item: T, record: 
   const isMark =
     typeof label === 'boolean' && (has(record, 'completion') || has(record, 'messages'));
   const isClass = label === false && negative.test(JSON.stringify(last.content));
-  const score = scoreOf(tag ?? (isMark && !isClass ? label : undefined));
-  return score === undefined ? marked : { ...marked, score, isRejected: score === 0 };
+  const value = scoreOf(tag ?? (isMark && !isClass ? label : undefined));
+  return value === undefined
+    ? marked
+    : { ...marked, scores: [{ name: 'label', value }], isRejected: value === 0 };
 }
 
 /** Keys that may wrap a prompt in an object with no other keys. */
@@ -203,14 +206,20 @@ export function scoreOf(value: unknown): number | undefined {
   return Number.isFinite(score) ? (score as number) : undefined;
 }
 
-/**
- * Returns the mean of the scores, or no score if there are none. Ignores values that are not
- * scores.
- */
-export function meanScore(values: readonly unknown[]): { readonly score?: number } {
-  const scores = values.map(scoreOf).filter((score) => score !== undefined);
-  if (scores.length === 0) return {};
-  return { score: scores.reduce((sum, score) => sum + score, 0) / scores.length };
+/** Returns the scores with these names and values. Ignores values that are not scores. */
+export function readScores(
+  entries: readonly (readonly [name: string, value: unknown])[],
+): readonly Score[] {
+  return entries.flatMap(([name, given]) => {
+    const value = scoreOf(given);
+    return value === undefined ? [] : [{ name, value }];
+  });
+}
+
+/** Adds scores to those of a conversation. */
+export function withScores(item: Conversation, scores: readonly Score[]): Conversation {
+  const all = [...(item.scores ?? []), ...scores];
+  return all.length === 0 ? item : { ...item, scores: all };
 }
 
 /**
