@@ -192,7 +192,8 @@ async function addFinished(
 }
 
 async function assemble(state: Import, { source, parts }: Group): Promise<void> {
-  for (const { item, part } of sourceNamed(source).assemble?.([...parts.keys()]) ?? [])
+  const { as } = state.options;
+  for (const { item, part } of sourceNamed(source).assemble?.([...parts.keys()], as) ?? [])
     await addFinished(state, source, item, parts.get(part)!);
 }
 

@@ -1,7 +1,7 @@
 /** Spans of many traces, in the order in which an exporter writes them. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { renderImport } from '../src/index.js';
 import { importFrom, importLines, reasonsOf, temporaryFolder } from './support.js';
 
@@ -457,5 +457,109 @@ it('reads the names of evaluations in spans', async () => {
   expect(report.scores).toEqual({
     quality: { count: 1, least: 1, most: 1 },
     score: { count: 1, least: 0.5, most: 0.5 },
+  });
+});
+
+const answered = (content: string) => ({ role: 'assistant', content });
+const prompted = (content: string) => ({ role: 'user', content });
+
+it.each<readonly [string, (output: unknown) => object]>([
+  ['langfuse', (output) => ({ traceId: 't', type: 'GENERATION', input: 'Hi', output })],
+  ['langsmith', (outputs) => ({ run_type: 'llm', inputs: [prompted('Hi')], outputs })],
+  ['braintrust', (output) => ({ input: 'Hi', output, scores: {} })],
+])('takes several answers of one call of %s for no conversation', async (_, record) => {
+  const turns = [answered('a'), prompted('b'), answered('c')];
+  const choice = (content: string) => ({ message: answered(content), finish_reason: 'stop' });
+  const outputs = [[answered('a'), answered('b')], [choice('a'), choice('b')], [choice('d')]];
+  const { rows, report } = await importLines(
+    [turns, ...outputs, JSON.stringify(outputs[2])].map(record),
+  );
+  const messages = [prompted('Hi'), ...turns];
+  expect(rows).toEqual([{ messages }, { messages: [prompted('Hi'), answered('d')] }]);
+  expect(report.duplicates).toBe(1);
+  expect(reasonsOf(report)).toEqual(['one call has several answers: 2, 3']);
+});
+
+it('reads the tools that the Langfuse handler of LangChain adds to the messages', async () => {
+  const tools = ['f', 'g'].map((name) => ({ type: 'function', function: { name } }));
+  const called = {
+    ...answered(''),
+    tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }],
+  };
+  const result = { role: 'tool', content: '7', tool_call_id: 'c' };
+  const messages = [prompted('Hi'), called, result];
+  const input = [...messages, ...tools.map((content) => ({ role: 'tool', content }))];
+  const record = { traceId: 't', type: 'GENERATION', input, output: answered('a') };
+  const { rows } = await importLines([record]);
+  expect(rows).toEqual([{ messages: [...messages, answered('a')], tools }]);
+});
+
+it('takes the last call of an agent whose history spells arguments in another way', async () => {
+  const called = (args: string) => ({
+    ...answered(''),
+    tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: args } }],
+  });
+  const result = { role: 'tool', content: '7', tool_call_id: 'c' };
+  const generation = (id: string, input: readonly object[], output: object) => ({
+    ...{ id, traceId: 't', type: 'GENERATION' },
+    ...{ input, output },
+  });
+  const calls = ['{"a":1}', '{"a":2}'].map((args, i) =>
+    generation(`${i}`, [prompted('Hi')], called(args)),
+  );
+  const last = generation('2', [prompted('Hi'), called('{ "a": 1 }'), result], answered('a'));
+  const { rows } = await importLines([...calls, last]);
+  expect(rows).toMatchObject([
+    { messages: [{}, called('{"a":2}')] },
+    { messages: [{}, {}, {}, answered('a')] },
+  ]);
+});
+
+describe('spans of Braintrust', () => {
+  const span = (id: string, type: string, parent: string | null, fields: object) => ({
+    ...{ span_id: id, root_span_id: 't', span_parents: parent === null ? null : [parent] },
+    ...{ span_attributes: { type }, expected: null, scores: null, ...fields },
+  });
+  const tools = [{ type: 'function', function: { name: 'f' } }];
+  const said = [{ role: 'system', content: 'Be brief.' }, prompted('2+2?')];
+  const top = { input: '2+2?', output: '4', scores: { exact: 1 } };
+  const choices = [{ finish_reason: 'stop', index: 0, message: answered('4') }];
+  const judge = {
+    ...{ input: 'Is 4 right?', output: 'Yes' },
+    span_attributes: { type: 'llm', purpose: 'scorer' },
+  };
+  const spans = (expected: string | null) => [
+    span('a', 'eval', null, { ...top, expected }),
+    span('b', 'task', 'a', { input: '2+2?', output: '4' }),
+    span('c', 'llm', 'b', { input: said, output: choices, metadata: { tools } }),
+    span('d', 'llm', 'b', { input: said, output: null, error: 'timeout' }),
+    span('e', 'llm', 'a', judge),
+  ];
+  const task = { messages: [prompted('2+2?')], question: '2+2?', answer: '4' };
+  const call = { messages: [...said, answered('4')], tools };
+
+  it.each([
+    ['the top of an evaluation', '4', undefined, task],
+    ['the top of an evaluation', '4', 'tasks', task],
+    ['the calls of an evaluation', '4', 'sft', call],
+    ['the calls of a log', null, undefined, call],
+  ] as const)('give %s, with the expected answer %j as %s', async (_, expected, as, row) => {
+    const { rows, report } = await importLines(spans(expected), as && { as });
+    expect(rows).toEqual([row]);
+    expect(report.withScore).toBe(1);
+    expect(reasonsOf(report)).toEqual([
+      'the span is neither a call of a model nor the top of its trace: 2, 5',
+      'the call has no output: 4',
+    ]);
+  });
+
+  it('give the top of a trace without calls, and calls without a top', async () => {
+    const [first, , third] = spans('4');
+    expect((await importLines([first], { as: 'sft' })).rows).toEqual([
+      { messages: [prompted('2+2?'), answered('4')] },
+    ]);
+    const lone = { ...third, root_span_id: 'u' };
+    const { rows } = await importLines([first, lone], { as: 'tasks' });
+    expect(rows).toMatchObject([task, { messages: said, system: 'Be brief.' }]);
   });
 });

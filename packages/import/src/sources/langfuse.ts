@@ -15,7 +15,7 @@ import {
 import {
   dropPrefixes,
   has,
-  readAnswer,
+  readOutput,
   readPrompt,
   readScores,
   withScores,
@@ -70,13 +70,22 @@ function read(record: Json): readonly Item[] {
 function conversationOf(record: Json): Conversation {
   const { input, output } = record;
   if (!isPresent(output)) throw fault('the generation has no output');
-  const prompt = unwrapped(input);
-  const tools = isJson(prompt) && has(prompt, 'messages') ? readTools(prompt['tools']) : undefined;
-  return {
-    messages: [...readPrompt(prompt), ...readAnswer(output)],
-    ...(tools && { tools }),
-  };
+  const given = unwrapped(input);
+  const list = Array.isArray(given) ? given.map(unwrapped) : [];
+  const definitions = list.filter(isDefinition).map(({ content }) => content);
+  const prompt = definitions.length > 0 ? list.filter((one) => !isDefinition(one)) : given;
+  const tools = readTools(
+    isJson(prompt) && has(prompt, 'messages') ? prompt['tools'] : definitions,
+  );
+  return { messages: [...readPrompt(prompt), ...readOutput(output)], ...(tools && { tools }) };
 }
+
+/** Returns true for the definition of a tool, which Langfuse's handler for LangChain adds to the messages. */
+const isDefinition = (message: unknown): message is Json =>
+  isJson(message) &&
+  message['role'] === 'tool' &&
+  isJson(message['content']) &&
+  !has(message, 'tool_call_id');
 
 function assemble(parts: readonly Part[]): readonly Assembled[] {
   const scored = parts.filter((part): part is Scored => 'scores' in part);

@@ -6,7 +6,7 @@ import { isJson, type Conversation, type Json, type Score } from '../record/item
 import {
   dropPrefixes,
   has,
-  readAnswer,
+  readOutput,
   readPrompt,
   readScores,
   withScores,
@@ -57,7 +57,7 @@ function conversationOf(record: Json): Conversation {
   const given: Json = isJson(inputs) ? inputs : {};
   const prompt = readPrompt(onlyText(given['messages'] ?? given['prompts'] ?? inputs));
   const tools = readTools(toolsOf(record, given));
-  const messages = [...withSystem(given['system'], prompt), ...readAnswer(record['outputs'])];
+  const messages = [...withSystem(given['system'], prompt), ...readOutput(record['outputs'])];
   return { messages, ...(tools && { tools }) };
 }
 

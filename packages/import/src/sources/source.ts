@@ -3,6 +3,7 @@ import type { ChatMessage } from '@trinity-rft/core';
 import { unwrapped } from '../messages/json-text.js';
 import { readMessage, readMessages } from '../messages/read-messages.js';
 import { fault } from '../record/fault.js';
+import type { RowKind } from '../record/row-kind.js';
 import {
   isJson,
   isPresent,
@@ -30,8 +31,11 @@ export interface Source {
    * @throws TaskError from `fault` if nothing in the record can be imported
    */
   readonly read: (record: Json) => readonly Item[];
-  /** Builds conversations from the parts of one group. */
-  readonly assemble?: (parts: readonly unknown[]) => readonly Assembled[];
+  /**
+   * Builds conversations from the parts of one group.
+   * @param as kind of the rows, if it is given
+   */
+  readonly assemble?: (parts: readonly unknown[], as?: RowKind) => readonly Assembled[];
   /**
    * Maximum number of open groups. When there are more, the group that was extended least recently
    * counts as complete.
@@ -128,8 +132,8 @@ export function readPrompt(value: unknown): readonly ChatMessage[] {
   return readPrompt(prompt[key]);
 }
 
-/** Keys that occur only in messages and in objects that wrap conversations. */
-const wrapperKeys = ['role', 'messages', 'choices', 'generations', 'kwargs'];
+/** Keys that occur only in messages, in choices and in objects that wrap conversations. */
+const wrapperKeys = ['role', 'messages', 'choices', 'generations', 'kwargs', 'finish_reason'];
 
 /**
  * Parses a value that is a JSON string of messages, and returns any other value unchanged. Other
@@ -160,7 +164,10 @@ export function readAnswer(value: unknown): readonly ChatMessage[] {
   const answer = messagesIn(value);
   if (answer === '') throw fault('the answer is empty');
   if (typeof answer === 'string') return [{ role: 'assistant', content: answer }];
-  if (Array.isArray(answer)) return answeredBy(readMessages(answer));
+  if (Array.isArray(answer))
+    return isJson(answer[0]) && isJson(answer[0]['message'])
+      ? readAnswer(onlyOne(answer))
+      : answeredBy(readMessages(answer));
   if (!isJson(answer)) throw fault('the answer is neither a text nor a message', answer);
   if (roleKeys.some((key) => key in answer)) return answeredBy(readMessage(answer));
   const asMessage = () => answeredBy(readMessage({ role: 'assistant', ...answer }));
@@ -179,12 +186,25 @@ export function readAnswer(value: unknown): readonly ChatMessage[] {
 }
 
 /**
+ * Reads the response of one call of a model.
+ * @throws TaskError if the call has several responses, because they would become one conversation
+ */
+export function readOutput(value: unknown): readonly ChatMessage[] {
+  const messages = readAnswer(value);
+  const isList = messages.length > 1 && messages.every(({ role }) => role === 'assistant');
+  if (isList) throw fault(severalAnswers, messages.length);
+  return messages;
+}
+
+const severalAnswers = 'one call has several answers';
+
+/**
  * Returns the only item of a list.
  * @throws TaskError if a call has several responses, because they would share one score
  */
 function onlyOne(list: readonly unknown[]): unknown {
   const [only, other] = list.flat();
-  if (other !== undefined) throw fault('one call has several answers', list.length);
+  if (other !== undefined) throw fault(severalAnswers, list.length);
   return only;
 }
 
@@ -225,15 +245,19 @@ export function withScores(item: Conversation, scores: readonly Score[]): Conver
 /**
  * Drops parts whose conversation is the beginning of another one. Each call of an agent repeats the
  * history, so training on all calls would repeat the first turns. The comparison ignores the ids of
- * tool calls, and treats missing content like an empty string, because a repeated history may
- * differ in these.
+ * tool calls and the spaces in their arguments, and treats missing content like an empty string,
+ * because a repeated history may differ in these.
  */
 export function dropPrefixes<T extends { readonly conversation: Conversation }>(
   parts: readonly T[],
 ): readonly T[] {
   const texts = parts.map(({ conversation }) =>
     conversation.messages.map(({ role, content, tool_calls: calls }) =>
-      JSON.stringify([role, content ?? '', calls?.map((call) => call.function)]),
+      JSON.stringify([
+        role,
+        content ?? '',
+        calls?.map(({ function: called }) => [called.name, unwrapped(called.arguments)]),
+      ]),
     ),
   );
   return parts.filter((_, i) => {
