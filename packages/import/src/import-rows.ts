@@ -58,7 +58,7 @@ interface Import {
 export async function importRows(options: ImportOptions): Promise<ImportReport> {
   const { from, output, report: reportFile, tokenizer, redact = false } = options;
   assertOptions(options);
-  const { files, brokenLinks, outputs } = await findFiles(from, {
+  const { files, brokenLinks, outputs, others } = await findFiles(from, {
     '-o': output,
     'the validation file': validationFile(output),
     ...(reportFile !== undefined && { '--report': reportFile }),
@@ -67,6 +67,11 @@ export async function importRows(options: ImportOptions): Promise<ImportReport> 
   const tally = createTally(redact);
   for (const { path: file, cause } of brokenLinks)
     tally.skip({ reason: 'the link cannot be followed', detail: describeError(cause) }, { file });
+  for (const file of others)
+    tally.skip(
+      { reason: 'files of this kind are not read; write JSON lines (Hugging Face: to_json)' },
+      { file },
+    );
   for (const file of outputs) tally.skip({ reason: 'this import writes the file' }, { file });
   const rows = await openRowWriting(options, tally, countTokens);
   const groups = createGroups();

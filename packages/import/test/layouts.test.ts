@@ -111,6 +111,25 @@ describe('a folder', () => {
     expect(readFileSync(path.join(above, 'gone'), 'utf8')).toContain('a.jsonl');
   });
 
+  it('is read without files of other kinds, which the report names', async () => {
+    const folder = temporaryFolder();
+    const at = (name: string) => path.join(folder, name);
+    mkdirSync(at('sub'));
+    const others = ['more.txt', 'sub/train-00000.parquet', 'x.jsonl.zst'].map(at);
+    for (const file of [...others, at('README.md'), at('LICENSE'), at('.hidden'), at('out.txt')])
+      writeFileSync(file, JSON.stringify(row('b')));
+    await expect(importFrom(folder)).rejects.toThrow(
+      /has no file that ends in .*more\.txt is a file of an unknown kind; .* Write JSON lines/,
+    );
+    writeFileSync(at('a.jsonl'), JSON.stringify(row('a')));
+    symlinkSync('more.txt', at('y.tsv'));
+    const report = await importRows({ from: folder, output: at('out.txt') });
+    const reason = 'files of this kind are not read; write JSON lines (Hugging Face: to_json)';
+    const first = [...others, at('y.tsv')].map((file) => ({ file }));
+    expect(report).toMatchObject({ files: 1, written: 1 });
+    expect(report.skipped).toEqual([{ reason, count: 4, first }]);
+  });
+
   it('is read although links in it go round in a circle', async () => {
     const folder = temporaryFolder();
     const at = (name: string) => path.join(folder, name);
