@@ -109,7 +109,7 @@ function assertOptions(options: ImportOptions): void {
   const { validation = 0, as, score } = options;
   if (score !== undefined && as !== 'dpo')
     throw new ConfigError(
-      `score is ${score}, but only pairs are made by score. Expected it with as: dpo.`,
+      `The score ${score} makes pairs only. Give it with --as dpo (as: 'dpo').`,
       { code: 'ARGUMENT_INVALID' },
     );
   if (!(validation >= 0 && validation < 1))

@@ -441,7 +441,7 @@ it('makes pairs by one score, and counts pairs whose scores have different names
   expect(report.skipped).toMatchObject([
     { reason: 'the answer has no score user, and so no pair', first: [{ detail: '["cost"]' }] },
   ]);
-  await expect(importLines(records, { score: 'user' })).rejects.toThrow('with as: dpo');
+  await expect(importLines(records, { score: 'user' })).rejects.toThrow('Give it with --as dpo');
 });
 
 it('reads the names of evaluations in spans', async () => {

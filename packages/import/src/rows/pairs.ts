@@ -34,7 +34,7 @@ export interface Pairing<Place> {
   pairs(): Iterable<ScoredPair<Place>>;
 }
 
-export interface ScoredPair<Place> {
+interface ScoredPair<Place> {
   /** Undefined if all scores are equal. */
   readonly pair?: Preference;
   /** Place of the first response. */

@@ -218,7 +218,7 @@ function answeredBy(messages: readonly ChatMessage[]): readonly ChatMessage[] {
  * Returns a number as it is, and a boolean as 1 or 0. Also converts strings of these. Returns
  * undefined for other values.
  */
-export function scoreOf(value: unknown): number | undefined {
+function scoreOf(value: unknown): number | undefined {
   const given = typeof value === 'string' ? value.trim().toLowerCase() : value;
   if (given === true || given === 'true') return 1;
   if (given === false || given === 'false') return 0;
