@@ -102,7 +102,10 @@ export async function importRows(options: ImportOptions): Promise<ImportReport> 
   }
 }
 
-/** @throws ConfigError for an unknown option, a share that is out of range, or a score without pairs */
+/**
+ * @throws ConfigError for an unknown option, a share that is out of range, or a score for rows other
+ * than pairs
+ */
 function assertOptions(options: ImportOptions): void {
   const names = 'from source as score output report validation redact tokenizer signal onProgress';
   assertKnownArgs('importRows()', options, names.split(' '));

@@ -67,8 +67,8 @@ export interface ImportReport {
   /** Scores of the responses that were read, keyed by name; undefined if there are none. */
   readonly scores?: Readonly<Record<string, ScoreRange>>;
   /**
-   * Number of pairs whose two responses have scores of different names. The option `score` names one
-   * that counts.
+   * Number of pairs whose two responses have scores of different names. The option `score` chooses
+   * one.
    */
   readonly unlikePairs: number;
   /** Number of assertions in tasks, keyed by assertion type; undefined if there are none. */
@@ -84,7 +84,10 @@ export interface ImportReport {
   readonly redacted?: RedactedCounts;
 }
 
-/** Maximum numbers of places per reason, and of reasons and score names that are listed separately. */
+/**
+ * Maximum number of places listed per reason, and maximum number of reasons, and of names of
+ * scores, listed separately.
+ */
 const [mostPlaces, mostReasons] = [5, 50];
 
 export interface Tally {

@@ -80,12 +80,15 @@ function conversationOf(record: Json): Conversation {
   return { messages: [...readPrompt(prompt), ...readOutput(output)], ...(tools && { tools }) };
 }
 
-/** Returns true for the definition of a tool, which Langfuse's handler for LangChain adds to the messages. */
-const isDefinition = (message: unknown): message is Json =>
-  isJson(message) &&
-  message['role'] === 'tool' &&
-  isJson(message['content']) &&
-  !has(message, 'tool_call_id');
+/**
+ * Returns true for the definition of a tool. Langfuse's handler for LangChain adds them to the
+ * messages.
+ */
+function isDefinition(message: unknown): message is Json {
+  if (!isJson(message) || message['role'] !== 'tool' || has(message, 'tool_call_id')) return false;
+  const { content } = message;
+  return isJson(content) && ('function' in content || 'name' in content);
+}
 
 function assemble(parts: readonly Part[]): readonly Assembled[] {
   const scored = parts.filter((part): part is Scored => 'scores' in part);
