@@ -331,6 +331,17 @@ describe('CSV', () => {
     expect(reasonsOf(report)[0]).toBe('the row does not fit the header: 4, 5');
   });
 
+  it('has booleans in the column of labels, which mark rejected answers', async () => {
+    const lines = ['prompt,completion,label', 'Hi,Hello,True', 'Hi,Go,False', 'Hi,Stop,FALSE'];
+    const file = written('rows.csv', lines.join('\n'));
+    const { rows, report } = await importFrom(file);
+    expect(rows).toHaveLength(1);
+    expect(reasonsOf(report)).toEqual([
+      expect.stringMatching(/^label or kto_tag is false, .*: 3, 4$/),
+    ]);
+    expect((await importFrom(file, { as: 'dpo' })).rows).toHaveLength(1);
+  });
+
   it.each([',', ';', '\t'])('takes quotes within a cell as text, with %j', async (separator) => {
     const lines = [
       '\uFEFF"instruction","output"',
