@@ -67,11 +67,7 @@ export async function importRows(options: ImportOptions): Promise<ImportReport> 
   const tally = createTally(redact);
   for (const { path: file, cause } of brokenLinks)
     tally.skip({ reason: 'the link cannot be followed', detail: describeError(cause) }, { file });
-  for (const file of others)
-    tally.skip(
-      { reason: 'files of this kind are not read; write JSON lines (Hugging Face: to_json)' },
-      { file },
-    );
+  for (const file of others) tally.skip({ reason: unreadKind }, { file });
   for (const file of outputs) tally.skip({ reason: 'this import writes the file' }, { file });
   const rows = await openRowWriting(options, tally, countTokens);
   const groups = createGroups();
@@ -112,7 +108,7 @@ function assertOptions(options: ImportOptions): void {
   const { validation = 0, as, score } = options;
   if (score !== undefined && as !== 'dpo')
     throw new ConfigError(
-      `The score ${score} makes pairs only. Give it with --as dpo (as: 'dpo').`,
+      `--score ${score} needs --as dpo (importRows: as: 'dpo'), because scores only choose the answers of pairs.`,
       { code: 'ARGUMENT_INVALID' },
     );
   if (!(validation >= 0 && validation < 1))
@@ -138,6 +134,9 @@ async function readFiles(state: Import, files: readonly DataFile[]): Promise<voi
     await readFile(state, file, onBytes, signal);
   }
 }
+
+const unreadKind =
+  'files of this kind are not read; unpack them, or convert them to JSON lines (Hugging Face: to_json)';
 
 const unknown = { reason: 'no source recognises the file' };
 
@@ -200,8 +199,8 @@ async function addFinished(
 }
 
 async function assemble(state: Import, { source, parts }: Group): Promise<void> {
-  const { as } = state.options;
-  for (const { item, part } of sourceNamed(source).assemble?.([...parts.keys()], as) ?? [])
+  const kind = state.rows.kind();
+  for (const { item, part } of sourceNamed(source).assemble?.([...parts.keys()], kind) ?? [])
     await addFinished(state, source, item, parts.get(part)!);
 }
 

@@ -115,19 +115,20 @@ describe('a folder', () => {
     const folder = temporaryFolder();
     const at = (name: string) => path.join(folder, name);
     mkdirSync(at('sub'));
-    const others = ['more.txt', 'sub/train-00000.parquet', 'x.jsonl.zst'].map(at);
-    for (const file of [...others, at('README.md'), at('LICENSE'), at('.hidden'), at('out.txt')])
-      writeFileSync(file, JSON.stringify(row('b')));
+    const others = ['more.txt', 'notice-1.csv.zst', 'readme.tsv', 'sub/a.parquet'].map(at);
+    const about = ['README.md', 'LICENSE', 'license.txt', '.hidden', 'out.txt'].map(at);
+    for (const file of [...others, ...about]) writeFileSync(file, JSON.stringify(row('b')));
     await expect(importFrom(folder)).rejects.toThrow(
-      /has no file that ends in .*more\.txt is a file of an unknown kind; .* Write JSON lines/,
+      /has no file that ends in .*more\.txt is a file of an unknown kind; .* convert it to JSON lines/,
     );
     writeFileSync(at('a.jsonl'), JSON.stringify(row('a')));
     symlinkSync('more.txt', at('y.tsv'));
     const report = await importRows({ from: folder, output: at('out.txt') });
-    const reason = 'files of this kind are not read; write JSON lines (Hugging Face: to_json)';
+    const reason =
+      'files of this kind are not read; unpack them, or convert them to JSON lines (Hugging Face: to_json)';
     const first = [...others, at('y.tsv')].map((file) => ({ file }));
     expect(report).toMatchObject({ files: 1, written: 1 });
-    expect(report.skipped).toEqual([{ reason, count: 4, first }]);
+    expect(report.skipped).toEqual([{ reason, count: 5, first }]);
   });
 
   it('is read although links in it go round in a circle', async () => {

@@ -13,7 +13,7 @@ export interface DataFile {
 const dataFile = /\.(?:jsonl|ndjson|json|csv|ya?ml)(?:\.gz)?$/i;
 
 /** Texts about a folder of data, which are left out without a word. */
-const aboutData = /^(?:readme|licen[cs]e|notice|changelog)\b|\.md$/i;
+const aboutData = /^(?:readme|licen[cs]e|notice|changelog)(?:\.(?:txt|rst))?$|\.md$/i;
 
 /** Link that leads to nothing, or to a folder that cannot be listed. */
 interface BrokenLink {
@@ -171,7 +171,7 @@ async function addFiles(folder: Folder, search: Search): Promise<void> {
 }
 
 const otherKind =
-  'is a file of an unknown kind; JSON lines (.jsonl, .ndjson), JSON, CSV and YAML, also gzipped (.gz), are read. Write JSON lines (Hugging Face: to_json).';
+  'is a file of an unknown kind; JSON lines (.jsonl, .ndjson), JSON, CSV and YAML, also gzipped (.gz), are read. Unpack it, or convert it to JSON lines (Hugging Face: to_json).';
 
 const unreadable = (place: string, cause: unknown, fix: string): ConfigError =>
   wrong(`${place} cannot be read: ${describeError(cause)}. ${fix}`);

@@ -1,4 +1,4 @@
-import { alignColumns } from '@trinity-rft/core/support';
+import { alignColumns, boundedText } from '@trinity-rft/core/support';
 import type { ImportReport, ScoreRange, Skipped } from './report.js';
 
 /** Renders the report as the lines that `trinity import` prints. */
@@ -41,7 +41,15 @@ export function renderImport(report: ImportReport): string {
 const oneScore = 'Choose one score with --score NAME.';
 
 const ranged = ([name, { count, least, most }]: readonly [string, ScoreRange]): string =>
-  `${name} ${count} (${least === most ? least : `${least} to ${most}`})`;
+  `${plain(name)} ${count} (${least === most ? short(least) : `${short(least)} to ${short(most)}`})`;
+
+const short = (value: number): number => Number(value.toPrecision(3));
+
+/** Quotes a name with other than plain characters, because it comes from the file. */
+const plain = (name: string): string => {
+  const text = boundedText(name, 80);
+  return /^[\w./: -]+$/.test(text) ? text : JSON.stringify(text);
+};
 
 const rewardOfAssertions = [
   'The assertions are the reward with a file asserts.ts beside the YAML,',

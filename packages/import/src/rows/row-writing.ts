@@ -35,13 +35,18 @@ export interface RowOptions {
 }
 
 export interface RowWriting {
+  /** Returns the kind of the rows; undefined if it is the kind of the first item, which is yet to come. */
+  kind(): RowKind | undefined;
   /**
    * Writes an item as a row. If the kind is `dpo` and the item is a conversation, keeps its
    * response until `finish` writes the pair.
    * @param hasReferences true if responses are reference answers, see `Source`
    */
   add(item: Conversation | Preference, place: Place, hasReferences: boolean): Promise<void>;
-  /** Writes the pairs, and moves the files into place if there are rows. */
+  /**
+   * Writes the pairs, and moves the files into place if there are rows.
+   * @throws ConfigError if a score is named and all rows are pairs in the source
+   */
   finish(): Promise<RowCounts>;
   /** Removes unfinished files. */
   close(): Promise<void>;
@@ -78,18 +83,23 @@ export async function openRowWriting(
   const seen = new Set<string>();
   const pairing = createPairing<Place>(scoreName);
   let kind = as;
+  let usesScores = false;
   let [train, held, duplicates, unlikePairs] = [0, 0, 0, 0];
 
-  const write = async (made: Json, place: Place, score: boolean): Promise<void> => {
+  /** Returns false if the row is a duplicate, or its tokens cannot be counted. */
+  const write = async (made: Json, place: Place, score: boolean): Promise<boolean> => {
     const { value: row, counts } = redact ? redactValue(made) : { value: made, counts: {} };
     const text = JSON.stringify(row);
     const hash = hashOf(text);
     if (seen.has(hash)) {
       duplicates++;
-      return;
+      return false;
     }
     const tokens = orFault(() => countTokens?.(row));
-    if (typeof tokens === 'object') return tally.skip(tokens, place);
+    if (typeof tokens === 'object') {
+      tally.skip(tokens, place);
+      return false;
+    }
     seen.add(hash);
     const isHeld = shareOf(hash) < validation;
     await writers[Number(isHeld)]?.write(text);
@@ -99,9 +109,11 @@ export async function openRowWriting(
     const assertions = assertionTypes(row['assert']);
     tally.row(messagesOf(row), { tools: 'tools' in row, score, tokens, assertions });
     for (const unchecked of uncheckedIn(row)) tally.unchecked(unchecked, place);
+    return true;
   };
 
   return {
+    kind: () => kind,
     async add(given, place, hasReferences) {
       const item = withCallIds(given);
       kind ??= kindOf(item);
@@ -114,6 +126,7 @@ export async function openRowWriting(
         if (kind === 'sft') return { row: sftRow(item) };
         if (kind === 'tasks') return { row: taskRow(item, hasReferences) };
         if ('chosen' in item) return { row: dpoRow(item) };
+        usesScores = true;
         pairing.add(item, place);
         return {};
       });
@@ -127,10 +140,11 @@ export async function openRowWriting(
           tally.skip(made, place);
           continue;
         }
-        await write(made.row, place, true);
-        if (isUnlike) unlikePairs++;
+        const isWritten = await write(made.row, place, true);
+        if (isWritten && isUnlike) unlikePairs++;
       }
       const written = train + held;
+      if (written > 0 && scoreName !== undefined && !usesScores) throw unusedScore(scoreName);
       if (written > 0) for (const writer of writers) await writer.finish();
       return { as: kind ?? 'sft', written, validation: held, duplicates, unlikePairs };
     },
@@ -148,6 +162,12 @@ const leftover = (output: string): ConfigError =>
   new ConfigError(
     `${validationFile(output)} is part of an earlier import, and rows without --validation may repeat its rows. Give --validation, remove it, or write to another file than ${output}.`,
     { code: 'IMPORT_LEFTOVER' },
+  );
+
+const unusedScore = (name: string): ConfigError =>
+  new ConfigError(
+    `--score ${name} (importRows: score) chooses the answers of pairs, but the records are pairs already. Leave it out.`,
+    { code: 'ARGUMENT_INVALID' },
   );
 
 const onlyOne = { reason: 'the prompt has one answer, or several with equal scores' };
