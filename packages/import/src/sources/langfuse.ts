@@ -87,15 +87,24 @@ function conversationOf(record: Json): Conversation {
 function isDefinition(message: unknown): message is Json {
   if (!isJson(message) || message['role'] !== 'tool' || has(message, 'tool_call_id')) return false;
   const { content } = message;
-  return isJson(content) && ('function' in content || 'name' in content);
+  if (!isJson(content)) return false;
+  if (content['type'] === 'function') return isJson(content['function']);
+  const { name, parameters = content['input_schema'] } = content;
+  return typeof name === 'string' && isJson(parameters);
 }
 
 function assemble(parts: readonly Part[]): readonly Assembled[] {
   const scored = parts.filter((part): part is Scored => 'scores' in part);
   const generations = parts.filter((part): part is Generation => 'conversation' in part);
-  return dropPrefixes(generations).map((part) => {
-    const own = scored.filter(({ observation: of }) => of === undefined || of === part.id);
-    const scores = own.flatMap((one) => one.scores);
+  const isOf = ({ observation }: Scored, { id }: Generation): boolean =>
+    observation === undefined || observation === id;
+  const unread = scored.filter((one) => !generations.some((generation) => isOf(one, generation)));
+  const taken = dropPrefixes(generations).map((part) => {
+    const scores = scored.filter((one) => isOf(one, part)).flatMap((one) => one.scores);
     return { item: withScores(part.conversation, scores), part };
   });
+  return [
+    ...taken,
+    ...unread.map((part) => ({ item: { reason: 'the score is not of a call of a model' }, part })),
+  ];
 }

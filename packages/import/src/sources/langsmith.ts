@@ -32,7 +32,8 @@ export const langsmith: Source = {
     const group = String(trace ?? id);
     const scores = feedbackOf(record);
     if (type !== 'llm') {
-      if (scores.length === 0 || group !== id) throw fault(noCall, type);
+      if (scores.length === 0) throw fault(noCall, type);
+      if (group !== id) throw fault(`${noCall}, and its feedback is not read`, type);
       return [{ group, part: { scores } }];
     }
     if (typeof error === 'string' && error !== '') throw fault('the call failed', error);

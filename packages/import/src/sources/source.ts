@@ -33,9 +33,9 @@ export interface Source {
   readonly read: (record: Json) => readonly Item[];
   /**
    * Builds conversations from the parts of one group.
-   * @param as kind of the rows, if it is given
+   * @param kind kind of the rows, or undefined if no item has been read that determines it
    */
-  readonly assemble?: (parts: readonly unknown[], as?: RowKind) => readonly Assembled[];
+  readonly assemble?: (parts: readonly unknown[], kind?: RowKind) => readonly Assembled[];
   /**
    * Maximum number of open groups. When there are more, the group that was extended least recently
    * counts as complete.
@@ -245,7 +245,7 @@ export function withScores(item: Conversation, scores: readonly Score[]): Conver
 /**
  * Drops parts whose conversation is the beginning of another one. Each call of an agent repeats the
  * history, so training on all calls would repeat the first turns. The comparison ignores the ids of
- * tool calls and the spaces in their arguments, and treats missing content like an empty string,
+ * tool calls and how their arguments are spelled, and treats missing content like an empty string,
  * because a repeated history may differ in these.
  */
 export function dropPrefixes<T extends { readonly conversation: Conversation }>(
