@@ -35,7 +35,7 @@ export interface RowOptions {
 }
 
 export interface RowWriting {
-  /** Returns the kind of the rows; undefined if it is the kind of the first item, which is yet to come. */
+  /** Returns the kind of the rows; undefined before the first item if the option `as` is not set. */
   kind(): RowKind | undefined;
   /**
    * Writes an item as a row. If the kind is `dpo` and the item is a conversation, keeps its
