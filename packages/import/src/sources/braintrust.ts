@@ -101,9 +101,9 @@ function ancestorsIn(spans: readonly Json[]): (span: Json) => readonly Json[] {
 
 /**
  * Builds tasks of roots whose input is a prompt, and of spans with an expected answer. For rows of
- * other kinds, and for tasks of a trace without such spans, takes model calls, roots and spans with scores, unless a
- * model call is below them. Scorers and spans below them are left out. The scores of a span are its
- * own and those of the spans above it.
+ * other kinds, and for tasks of a trace without such spans, takes model calls, roots and spans with
+ * scores, unless a model call is below them. Scorers and spans below them are left out. The scores
+ * of a span are its own and those of the spans above it.
  * @param kind kind of the rows. @default tasks if a span has an expected answer
  */
 function assemble(spans: readonly Json[], kind: RowKind | undefined): readonly Assembled[] {
