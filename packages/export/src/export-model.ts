@@ -179,7 +179,9 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
     signal,
   };
   for (const draft of await draftsOf(directory))
-    onProgress(`${draft} is of an export that was killed. Delete it, unless it is still being written.`);
+    onProgress(
+      `${draft} is of an export that was killed. Delete it, unless it is still being written.`,
+    );
   return fillFolder(directory, async (folder) => {
     signal?.throwIfAborted();
     await assertRoom(folder, weights * numbers.bytes * 1.1 + 1e7);
