@@ -3,7 +3,7 @@
  * Names and postal addresses are not replaced, so the result may still contain personal data.
  */
 import { isIP } from 'node:net';
-import { redacted, redactText } from '@trinity-rft/core/support';
+import { redacted, redactText, stringifyExactly, withNumbersOf } from '@trinity-rft/core/support';
 import { parseJson } from '../messages/parse-json.js';
 import { looksLikeJson } from '../messages/json-text.js';
 
@@ -215,8 +215,8 @@ export function redactValue<T>(value: T): { readonly value: T; readonly counts: 
   const inJson = (given: string): string | undefined => {
     try {
       const before: unknown = parseJson(given);
-      const after = JSON.stringify(visit(before));
-      return after === JSON.stringify(before) ? given : after;
+      const after = stringifyExactly(visit(before));
+      return after === stringifyExactly(before) ? given : after;
     } catch {
       return undefined;
     }
@@ -237,12 +237,17 @@ export function redactValue<T>(value: T): { readonly value: T; readonly counts: 
     if (typeof given === 'string') return text(given);
     if (typeof given === 'number') return number(given);
     if (typeof given !== 'object' || given === null) return given;
-    if (Array.isArray(given)) return given.map((each) => visit(each, name));
+    if (Array.isArray(given))
+      return withNumbersOf(
+        given,
+        given.map((each) => visit(each, name)),
+      );
     // Its keys are names of fields, and its values are lists of such names.
     const isSchema = name === 'dependentRequired';
-    return Object.fromEntries(
+    const copy = Object.fromEntries(
       Object.entries(given).map(([key, each]) => [text(key), visit(each, isSchema ? '' : key)]),
     );
+    return withNumbersOf(given, copy);
   };
   return { value: visit(value) as T, counts };
 }

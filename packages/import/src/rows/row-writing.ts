@@ -1,6 +1,7 @@
 /** Converts conversations and preferences to rows of one kind, and writes the rows. */
 import { existsSync } from 'node:fs';
 import { ConfigError, RewardError, type ChatMessage } from '@trinity-rft/core';
+import { stringifyExactly } from '@trinity-rft/core/support';
 import { assertionsOf, fromScorer } from '@trinity-rft/workflow/reward';
 import { createRowWriter, type RowWriter } from '../files/write-rows.js';
 import { fault, orFault } from '../record/fault.js';
@@ -14,7 +15,7 @@ import {
 import type { RowKind } from '../record/row-kind.js';
 import { redactValue } from '../redact/redact.js';
 import type { Place, Tally } from '../report/report.js';
-import { withCallIds } from './call-ids.js';
+import { withCallIds, withoutNulls } from './call-ids.js';
 import { hashOf, shareOf } from './hash.js';
 import { createPairing } from './pairs.js';
 import { dpoRow, kindOf, sftRow, taskRow } from './rows.js';
@@ -89,7 +90,7 @@ export async function openRowWriting(
   /** Returns false if the row is a duplicate, or its tokens cannot be counted. */
   const write = async (made: Json, place: Place, score: boolean): Promise<boolean> => {
     const { value: row, counts } = redact ? redactValue(made) : { value: made, counts: {} };
-    const text = JSON.stringify(row);
+    const text = stringifyExactly(row);
     const hash = hashOf(text);
     if (seen.has(hash)) {
       duplicates++;
@@ -115,7 +116,7 @@ export async function openRowWriting(
   return {
     kind: () => kind,
     async add(given, place, hasReferences) {
-      const item = withCallIds(given);
+      const item = withCallIds(withoutNulls(given));
       kind ??= kindOf(item);
       if ('scores' in item) tally.scored(item.scores ?? []);
       const made = orFault((): { readonly row?: Json } => {
