@@ -294,7 +294,7 @@ describe('the runtimes', () => {
     const model = await loadModel(practice, settings);
     const calls = model.format.readTurn(
       model.format.encode(
-        '<tool_call>{"name": "calculator", "arguments": {"expression":"1*2"}}</tool_call>',
+        '<tool_call>{"name": "calculator", "arguments": {"expression": "1*2"}}</tool_call>',
       ),
       { tools: true },
     ).toolCalls;
