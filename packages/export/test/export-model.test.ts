@@ -13,7 +13,13 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'v
 import { embeddedPlayer } from '../src/check/embedded.js';
 import { openExported } from '../src/check/open-exported.js';
 import { transformersPlayer, transformersSampler } from '../src/check/transformers-js.js';
-import { exportModel, renderExport, type ExportOptions, type ExportReport } from '../src/index.js';
+import {
+  exportModel,
+  readPrompts,
+  renderExport,
+  type ExportOptions,
+  type ExportReport,
+} from '../src/index.js';
 
 const practice = fileURLToPath(
   new URL('../../../apps/create/templates/practice/model', import.meta.url),
@@ -137,6 +143,9 @@ describe('an export', () => {
       adapted,
     );
     expect(gguf).toMatchObject({ file: 'adapted-lora.gguf', numbers: 'F32' });
+    expect(renderExport(gguf, 'a b')).toContain(
+      "trinity serve --model 'NAME=BASE.gguf+a b/adapted-lora.gguf', or loadModel(",
+    );
     const opened = openGguf(path.join(folder('lora-gguf'), gguf.file));
     opened.close();
     expect(new Set([...opened.tensors.values()].map(({ type }) => type))).toEqual(new Set(['F32']));
@@ -234,6 +243,7 @@ PARAMETER repeat_penalty 1
         expect(program).toContain(shown[format]);
         const needs = 'npm install --ignore-scripts node-llama-cpp';
         expect(renderExport(report, directory).includes(needs)).toBe(format === 'gguf');
+        expect(renderExport(report, 'a b')).toContain('Try it: node \'a b/chat.mjs\' "..."');
         await mkdir(path.join(to, 'node_modules', 'node-llama-cpp'), { recursive: true });
         expect(renderExport(report, directory)).not.toContain(needs);
         await rm(path.join(to, 'node_modules'), { recursive: true });
@@ -468,7 +478,7 @@ describe('an export that cannot be made leaves nothing behind', () => {
     ],
     [
       'an adapter that is checked',
-      /--check plays whole models/,
+      /--check plays whole models\. .*loadModel\(BASE\.gguf, \{ adapter \}\)/,
       { format: 'hf', adapterOnly: true, check: {} },
     ],
     [
@@ -541,4 +551,13 @@ describe('an export that cannot be made leaves nothing behind', () => {
     );
     expect(report.check?.faults).toEqual([]);
   });
+});
+
+it('reads prompts of a file with a byte order mark, and says what is wrong with a line', async () => {
+  const file = path.join(scratch, 'prompts.jsonl');
+  await writeFile(file, '\uFEFF{"prompt": "a"}\r\n{"prompt": "b"}\r\n');
+  const prompts = await readPrompts(file);
+  expect(prompts.map(({ messages }) => messages[0]?.content)).toEqual(['a', 'b']);
+  await writeFile(file, "{'prompt': 'a'}\n");
+  await expect(readPrompts(file)).rejects.toThrow(/prompts\.jsonl:1 is not JSON: Expected/);
 });

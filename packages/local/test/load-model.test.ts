@@ -378,6 +378,25 @@ describe('a model is found', () => {
     });
   });
 
+  it('not in the export of an adapter alone, but beside it', async () => {
+    const folder = await mkdtemp(path.join(scratch, 'adapter-'));
+    const exported = { version: 1, file: 'lora.gguf', adapterOnly: true };
+    await writeFile(path.join(folder, 'export.json'), JSON.stringify(exported));
+    const [file, other] = ['lora.gguf', 'other.gguf'].map((name) => path.join(folder, name));
+    for (const place of [file, other]) await writeFile(place!, 'GGUF');
+    for (const named of [folder, file!])
+      await expect(findModel(named)).rejects.toMatchObject({
+        name: 'ConfigError',
+        message: `${named} is an adapter alone, which needs its base model. Load both: loadModel('BASE.gguf', { adapter: ${JSON.stringify(file)} }), or trinity serve --model NAME=BASE.gguf+${file}.`,
+      });
+    expect((await findModel(other!)).location).toBe(other);
+    await writeFile(
+      path.join(folder, 'export.json'),
+      JSON.stringify({ ...exported, file: 'adapter_model.safetensors' }),
+    );
+    await expect(findModel(folder)).rejects.toThrow(/Only PEFT loads this format: name the run/);
+  });
+
   it('not for a runtime that cannot read it', async () => {
     await expect(loadModel(practice, { runtime: 'llama.cpp' })).rejects.toThrow(
       'llama.cpp reads GGUF files, and',

@@ -54,6 +54,7 @@ export async function findModel(named: string): Promise<ModelPlace> {
     );
   if (found.isDirectory() && isRun(named)) return chooseCheckpoint(named);
   if (found.isDirectory()) await assertNoGraphs(named);
+  if (found.isDirectory() || isGguf(named)) await assertNoAdapter(named);
   if (found.isDirectory() && existsSync(path.join(named, 'config.json'))) return placeOf(named);
   const exported = found.isDirectory() ? await exportedFile(named) : undefined;
   if (exported !== undefined) return placeOf(exported);
@@ -105,6 +106,7 @@ interface ExportFile {
   readonly version?: unknown;
   readonly file?: unknown;
   readonly chat?: unknown;
+  readonly adapterOnly?: unknown;
 }
 
 const exportFileOf = (location: string): string =>
@@ -140,6 +142,22 @@ async function assertNoGraphs(folder: string): Promise<void> {
   if (found?.format !== 'transformersjs') return;
   throw new ConfigError(
     `${folder} is an export for transformers.js, which only that library runs: ask it with chat.mjs in the folder. Name a run, or an export to gguf, ollama or hf.`,
+    { code: 'EXPORT_UNSUPPORTED' },
+  );
+}
+
+/** @throws ConfigError for the export of an adapter alone */
+async function assertNoAdapter(named: string): Promise<void> {
+  const { file, adapterOnly } = (await exportOf(named)) ?? {};
+  if (adapterOnly !== true || typeof file !== 'string') return;
+  const place = path.join(path.dirname(exportFileOf(named)), file);
+  if (isGguf(named) && path.resolve(named) !== path.resolve(place)) return;
+  throw new ConfigError(
+    `${named} is an adapter alone, which needs its base model. ${
+      isGguf(place)
+        ? `Load both: loadModel('BASE.gguf', { adapter: ${JSON.stringify(place)} }), or trinity serve --model NAME=BASE.gguf+${place}`
+        : 'Only PEFT loads this format: name the run, or export the adapter to gguf'
+    }.`,
     { code: 'EXPORT_UNSUPPORTED' },
   );
 }
