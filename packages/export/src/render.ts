@@ -83,6 +83,9 @@ function checkLines(check: CheckResult): readonly string[] {
     ...(check.bestTokens ? [['same best token', shareOf(check.bestTokens)]] : []),
     ['greedy texts equal', shareOf(check.greedyTexts)],
     ['tool calls equal', shareOf(check.toolCalls)],
+    ...(check.renderedAgain.of > 0
+      ? [['tool calls that render again to their tokens', shareOf(check.renderedAgain)]]
+      : []),
     ['speed', `${check.tokensPerSecond.toFixed(1)} tokens/s`],
   ];
   return [

@@ -10,8 +10,11 @@ import { writeManifest } from '@trinity-rft/core/engine';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import { chatFormatOf, findModel, loadModel } from '@trinity-rft/local';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { compare } from '../src/check/compare.js';
 import { embeddedPlayer } from '../src/check/embedded.js';
+import { warningsOf } from '../src/check/limits.js';
 import { openExported } from '../src/check/open-exported.js';
+import type { Player } from '../src/check/player.js';
 import { transformersPlayer, transformersSampler } from '../src/check/transformers-js.js';
 import {
   exportModel,
@@ -560,4 +563,28 @@ it('reads prompts of a file with a byte order mark, and says what is wrong with 
   expect(prompts.map(({ messages }) => messages[0]?.content)).toEqual(['a', 'b']);
   await writeFile(file, "{'prompt': 'a'}\n");
   await expect(readPrompts(file)).rejects.toThrow(/prompts\.jsonl:1 is not JSON: Expected/);
+});
+
+it('counts the tool calls that the template writes again in the same tokens', async () => {
+  const format = chatFormatOf(await loadTokenizer(practice), { tool_call_parser: 'hermes' });
+  const answering = (answer: string): Player => ({
+    render: (prompt) => format.render(prompt),
+    encode: (text) => format.encode(text),
+    decode: (ids) => format.tokenizer.decode(ids),
+    score: async (ids) => ({ logprobs: new Float64Array(ids.length - 1) }),
+    greedy: async () => format.encode(answer),
+    close: async () => undefined,
+  });
+  const prompts = [{ messages: [], tools: undefined, text: '1*2=' }];
+  const shareOf = async (answer: string) => {
+    const player = answering(answer);
+    const options = { format, answerTokens: 100, mostTokens: 256 };
+    const parity = await compare(player, player, prompts, options);
+    return [parity.renderedAgain, warningsOf(parity).length];
+  };
+  const callWith = (space: string): string =>
+    `<tool_call>{"name": "calculator", "arguments": {"expression":${space}"1*2"}}</tool_call>`;
+  expect(await shareOf(callWith(' '))).toEqual([{ equal: 1, of: 1 }, 0]);
+  expect(await shareOf(callWith(''))).toEqual([{ equal: 0, of: 1 }, 1]);
+  expect(await shareOf('2')).toEqual([{ equal: 0, of: 0 }, 0]);
 });
