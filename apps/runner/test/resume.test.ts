@@ -63,8 +63,8 @@ const base: readonly Tree[] = [
 
 /**
  * Points at which the run is killed. The commits of the second stage are the roll-back at its start
- * and, for each step, storing the experiences, marking them as used, and recording that a due
- * evaluation was made.
+ * and, for each step, storing the experiences, recording that a due evaluation was made, and marking
+ * the experiences as used.
  */
 const everywhere: readonly (readonly [where: string, point: KillPoint])[] = [
   ['before anything was trained', at('append', 'warmup/monitor/metrics.jsonl')],
@@ -75,13 +75,13 @@ const everywhere: readonly (readonly [where: string, point: KillPoint])[] = [
   ['after the first evaluation', at('append', 'grpo/monitor/metrics.jsonl', 1, 'after')],
   ['after the rollouts of an explore step, before they are stored', at('commit', '', 4)],
   ['when an evaluation is due', at('commit', '', 4, 'after')],
-  ['between the line of an evaluation and its record', at('commit', '', 6)],
+  ['between the line of an evaluation and its record', at('commit', '', 5)],
   ['when an explore step has been stored', at('commit', '', 7, 'after')],
   ['between the two lines of a preview', at('append', 'grpo/monitor/rollouts.jsonl', 4)],
   ['between an optimizer step and using its experiences up', at('commit', '', 8)],
   [
     'when a train step has used its experiences up, before its record',
-    at('commit', '', 10, 'after'),
+    at('commit', '', 11, 'after'),
   ],
   [
     'while a checkpoint of the second stage is written',
