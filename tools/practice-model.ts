@@ -50,7 +50,7 @@ try {
     tokenizer: {
       characters: `${printable}\n`,
       // The JSON of a call is a few tokens, so the model only has to learn when to call.
-      words: ['{"name": "calculator", "arguments": {"expression":"', '"}}', 'error'],
+      words: ['{"name": "calculator", "arguments": {"expression": "', '"}}', 'error'],
       markers: ['<tool_call>', '</tool_call>'],
     },
     // 256 positions leave room for a few sentences of instructions.

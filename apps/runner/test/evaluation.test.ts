@@ -191,7 +191,9 @@ it('compares with a run, a checkpoint and a model folder, evaluated with the sam
     /Against .*global_step_2\n\n {2}fresh: reward ([\d.]+) → \1, 0 \(.*\), 0 better \/ 0 worse \/ 20 same/,
   );
   expect(itself.stdout).toMatch(/^global_step_2: fresh [\d.]+\n/m);
-  expect((await against(job)).stdout).toMatch(/Against .*evaluated\. Step 6, the .* evaluated/);
+  expect((await against(job)).stdout).toMatch(
+    /Against .*evaluated\. Step \d, the best of \d evaluated/,
+  );
   const [{ checkpoints } = { checkpoints: [] }] = (
     JSON.parse(readFileSync(file, 'utf8')) as Evaluation
   ).sets;
@@ -241,13 +243,15 @@ it('writes only a complete evaluation when it is interrupted, and takes no such 
   expect((await mainHere(...last)).exitCode).toBe(0);
   // The baseline is evaluated after the run.
   const model = path.join(workspace.root, 'model');
-  for (const [runsLeft, written] of [
-    [1, 'as it was'],
-    [1 - counter.runsLeft, expect.stringContaining('"interrupted": false')],
+  for (const [runsLeft, written, scores] of [
+    [1, 'as it was', 0],
+    [1 - counter.runsLeft, expect.stringContaining('"interrupted": false'), 1],
   ] as const) {
     counter.runsLeft = runsLeft;
+    const before = metricLines(job).length;
     const { exitCode } = await mainHere(...last, '--baseline', model, '--json', file);
     expect([exitCode, readFileSync(file, 'utf8')]).toEqual([130, written]);
+    expect(metricLines(job)).toHaveLength(before + scores);
   }
   writeFileSync(file, '{"interrupted": true, "sets": []}');
   const refused = await mainHere('eval', interrupted, ...plugins, '--baseline', file);

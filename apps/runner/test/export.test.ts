@@ -8,7 +8,7 @@ import type { ExportReport } from '@trinity-rft/export';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { finishHere, runHere } from './support/run-here.js';
 import { startTrinity, trinity, type Ended } from './support/trinity.js';
-import { createWorkspace, type Workspace } from './support/workspace.js';
+import { createWorkspace, evalTasksets, type Workspace } from './support/workspace.js';
 
 let workspace: Workspace;
 let job: string;
@@ -65,6 +65,27 @@ describe('trinity export', () => {
     expect(report.rewards?.[0]?.checkpoint).toBe(recorded);
     expect(Math.abs((report.rewards?.[0]?.exported ?? NaN) - recorded)).toBeLessThan(0.5);
     expect(existsSync(path.join(workspace.root, `out-${format}`, 'chat.mjs'))).toBe(true);
+  });
+
+  it('says which checkpoints have no score, and takes the scores of trinity eval', async () => {
+    const { file } = await finishHere(workspace, 'scored', evalTasksets, {
+      explorer: { eval_interval: 2 },
+      trainer: { save_interval: 2 },
+    });
+    const folder = path.join(workspace.root, 'runs/tests/scored');
+    const choiceOf = async (to: string): Promise<string | undefined> =>
+      (await command('export', folder, '--to', 'hf', '-o', to)).stdout.split('\n')[0];
+    expect(await choiceOf('out-unscored')).toMatch(
+      /^Step 6, the best of 1 evaluated checkpoint: fresh reward [\d.]+\d\. 2 others have no such score, because the evaluations measured other weights\. To score all: npx trinity eval FILE --checkpoints best$/,
+    );
+    const evaluated = await command('eval', file, '--checkpoints', 'best');
+    const [, best, score] = /best step (\d) +([\d.]+)/.exec(evaluated.stdout) ?? [];
+    expect(await choiceOf('out-scored')).toBe(
+      `Step ${best}, the best of 3 evaluated checkpoints: fresh reward ${score}.`,
+    );
+    expect(reportOf('out-scored').source.evaluations).toMatchObject([
+      { set: 'fresh', metric: 'reward', interval: { low: expect.any(Number) } },
+    ]);
   });
 
   it('takes the last of several stages, and leaves no trace in the run', async () => {

@@ -119,7 +119,8 @@ it('lets people choose between the answers of a run', async () => {
     ...(JSON.parse(line) as Tree),
     preferred: i % 2 ? 1 : 2,
   }));
-  workspace.write('decided.jsonl', decided.map((pair) => `${JSON.stringify(pair)}\n`).join(''));
+  const rows = decided.map((pair) => `${JSON.stringify(pair)}\n`);
+  workspace.write('decided.jsonl', `\uFEFF${rows.join('')}`);
   await trinity('pairs', at('decided.jsonl'), '--output', at('chosen.jsonl'));
   await finishHere(workspace, 'chosen', {
     mode: 'train',

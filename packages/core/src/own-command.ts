@@ -1,4 +1,4 @@
-/** Determines the `trinity` command as the user can type it, such as `pnpm exec trinity`. */
+/** Commands as the user can type them, such as `pnpm exec trinity`. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 
@@ -40,3 +40,7 @@ export const asTyped = (text: string, command: string): string =>
   command === 'trinity' || !text.includes('trinity ')
     ? text
     : text.replaceAll(mentioned, (_, before: string) => `${before}${command} `);
+
+/** Quotes a string as one word of a shell command. */
+export const shellText = (text: string): string =>
+  /^[\w./:@=+,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;

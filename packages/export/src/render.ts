@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { alignColumns, peerInstall } from '@trinity-rft/core/support';
+import { alignColumns, peerInstall, shellText } from '@trinity-rft/core/support';
 import type { CheckResult } from './check/check-export.js';
 import type { Share } from './check/compare.js';
 import type { MergeLoss } from './check/merge-loss.js';
@@ -21,7 +21,9 @@ export function renderExport(report: ExportReport, directory: string): string {
     ...(check ? checkLines(check) : []),
     ...(report.rewards ?? []).map(rewardLine),
     ...notes,
-    ...(report.adapterOnly ? [] : tryLines(format, path.join(directory, 'chat.mjs'))),
+    ...(report.adapterOnly
+      ? [adapterLine(report, directory)]
+      : tryLines(format, path.join(directory, 'chat.mjs'))),
   ]
     .join('\n')
     .concat('\n');
@@ -30,11 +32,18 @@ export function renderExport(report: ExportReport, directory: string): string {
 function tryLines(format: FormatName, program: string): readonly string[] {
   const peer = chatPeers[format];
   return [
-    `Try it: node ${program} "..."`,
+    `Try it: node ${shellText(program)} "..."`,
     ...(peer === undefined || isInstalled(peer, program)
       ? []
       : [`It needs ${peer}: ${peerInstall(peer)}`]),
   ];
+}
+
+function adapterLine({ format, file }: ExportReport, directory: string): string {
+  const place = path.join(directory, file);
+  return format === 'gguf'
+    ? `Try it beside the GGUF file of its base model: trinity serve --model ${shellText(`NAME=BASE.gguf+${place}`)}, or loadModel('BASE.gguf', { adapter: ${JSON.stringify(place)} }).`
+    : `Try it beside its base model in PEFT: PeftModel.from_pretrained(base, ${JSON.stringify(directory)}).`;
 }
 
 /** Returns true if the package is in a folder `node_modules` beside the file or above it. */
@@ -74,6 +83,9 @@ function checkLines(check: CheckResult): readonly string[] {
     ...(check.bestTokens ? [['same best token', shareOf(check.bestTokens)]] : []),
     ['greedy texts equal', shareOf(check.greedyTexts)],
     ['tool calls equal', shareOf(check.toolCalls)],
+    ...(check.renderedAgain.of > 0
+      ? [['tool calls that render again to their tokens', shareOf(check.renderedAgain)]]
+      : []),
     ['speed', `${check.tokensPerSecond.toFixed(1)} tokens/s`],
   ];
   return [

@@ -10,10 +10,19 @@ import { writeManifest } from '@trinity-rft/core/engine';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import { chatFormatOf, findModel, loadModel } from '@trinity-rft/local';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { compare } from '../src/check/compare.js';
 import { embeddedPlayer } from '../src/check/embedded.js';
+import { warningsOf } from '../src/check/limits.js';
 import { openExported } from '../src/check/open-exported.js';
+import type { Player } from '../src/check/player.js';
 import { transformersPlayer, transformersSampler } from '../src/check/transformers-js.js';
-import { exportModel, renderExport, type ExportOptions, type ExportReport } from '../src/index.js';
+import {
+  exportModel,
+  readPrompts,
+  renderExport,
+  type ExportOptions,
+  type ExportReport,
+} from '../src/index.js';
 
 const practice = fileURLToPath(
   new URL('../../../apps/create/templates/practice/model', import.meta.url),
@@ -137,6 +146,9 @@ describe('an export', () => {
       adapted,
     );
     expect(gguf).toMatchObject({ file: 'adapted-lora.gguf', numbers: 'F32' });
+    expect(renderExport(gguf, 'a b')).toContain(
+      "trinity serve --model 'NAME=BASE.gguf+a b/adapted-lora.gguf', or loadModel(",
+    );
     const opened = openGguf(path.join(folder('lora-gguf'), gguf.file));
     opened.close();
     expect(new Set([...opened.tensors.values()].map(({ type }) => type))).toEqual(new Set(['F32']));
@@ -234,6 +246,7 @@ PARAMETER repeat_penalty 1
         expect(program).toContain(shown[format]);
         const needs = 'npm install --ignore-scripts node-llama-cpp';
         expect(renderExport(report, directory).includes(needs)).toBe(format === 'gguf');
+        expect(renderExport(report, 'a b')).toContain('Try it: node \'a b/chat.mjs\' "..."');
         await mkdir(path.join(to, 'node_modules', 'node-llama-cpp'), { recursive: true });
         expect(renderExport(report, directory)).not.toContain(needs);
         await rm(path.join(to, 'node_modules'), { recursive: true });
@@ -468,7 +481,7 @@ describe('an export that cannot be made leaves nothing behind', () => {
     ],
     [
       'an adapter that is checked',
-      /--check plays whole models/,
+      /--check plays whole models\. .*loadModel\(BASE\.gguf, \{ adapter \}\)/,
       { format: 'hf', adapterOnly: true, check: {} },
     ],
     [
@@ -553,4 +566,37 @@ describe('an export that cannot be made leaves nothing behind', () => {
     );
     expect(report.check?.faults).toEqual([]);
   });
+});
+
+it('reads prompts of a file with a byte order mark, and says what is wrong with a line', async () => {
+  const file = path.join(scratch, 'prompts.jsonl');
+  await writeFile(file, '\uFEFF{"prompt": "a"}\r\n{"prompt": "b"}\r\n');
+  const prompts = await readPrompts(file);
+  expect(prompts.map(({ messages }) => messages[0]?.content)).toEqual(['a', 'b']);
+  await writeFile(file, "{'prompt': 'a'}\n");
+  await expect(readPrompts(file)).rejects.toThrow(/prompts\.jsonl:1 is not JSON: Expected/);
+});
+
+it('counts the tool calls that the template writes again in the same tokens', async () => {
+  const format = chatFormatOf(await loadTokenizer(practice), { tool_call_parser: 'hermes' });
+  const answering = (answer: string): Player => ({
+    render: (prompt) => format.render(prompt),
+    encode: (text) => format.encode(text),
+    decode: (ids) => format.tokenizer.decode(ids),
+    score: async (ids) => ({ logprobs: new Float64Array(ids.length - 1) }),
+    greedy: async () => format.encode(answer),
+    close: async () => undefined,
+  });
+  const prompts = [{ messages: [], tools: undefined, text: '1*2=' }];
+  const shareOf = async (answer: string) => {
+    const player = answering(answer);
+    const options = { format, answerTokens: 100, mostTokens: 256 };
+    const parity = await compare(player, player, prompts, options);
+    return [parity.renderedAgain, warningsOf(parity).length];
+  };
+  const callWith = (space: string): string =>
+    `<tool_call>{"name": "calculator", "arguments": {"expression":${space}"1*2"}}</tool_call>`;
+  expect(await shareOf(callWith(' '))).toEqual([{ equal: 1, of: 1 }, 0]);
+  expect(await shareOf(callWith(''))).toEqual([{ equal: 0, of: 1 }, 1]);
+  expect(await shareOf('2')).toEqual([{ equal: 0, of: 0 }, 0]);
 });

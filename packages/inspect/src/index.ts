@@ -23,7 +23,7 @@ export { reportRun } from './report/run-report.js';
 export { renderStoryPage } from './story/page.js';
 export { readStory } from './story/read-story.js';
 export { renderStory } from './story/render.js';
-export { shellPath, shellText } from './studio/story/actions.js';
+export { shellPath } from './studio/story/actions.js';
 export { renderVerification } from './verify/render.js';
 export { verifyRun } from './verify/verify.js';
 export { causesOf, type CauseLink } from './status/causes.js';

@@ -294,7 +294,7 @@ describe('the runtimes', () => {
     const model = await loadModel(practice, settings);
     const calls = model.format.readTurn(
       model.format.encode(
-        '<tool_call>{"name": "calculator", "arguments": {"expression":"1*2"}}</tool_call>',
+        '<tool_call>{"name": "calculator", "arguments": {"expression": "1*2"}}</tool_call>',
       ),
       { tools: true },
     ).toolCalls;
@@ -304,8 +304,25 @@ describe('the runtimes', () => {
 });
 
 describe('a model is found', () => {
+  interface Line {
+    readonly role: string;
+    readonly step: number;
+    readonly metrics: Readonly<Record<string, number>>;
+  }
+  const evaluated = (step: number, value: number): Line => ({
+    role: 'explorer',
+    step,
+    metrics: { 'eval/held_out/reward/mean@1': value, 'eval/model_version': step },
+  });
+  /** A line of `trinity eval`. */
+  const scored = (step: number, value: number, set = 'held_out'): Line => ({
+    role: 'bench',
+    step,
+    metrics: { [`bench/${set}/reward/mean@1`]: value, 'bench/model_version': step },
+  });
+
   /** A run folder with checkpoints of two steps, as the trainer writes it. */
-  async function run(evaluations: Readonly<Record<number, number>>): Promise<string> {
+  async function run(...lines: readonly Line[]): Promise<string> {
     const folder = await mkdtemp(path.join(scratch, 'run-'));
     const stage = path.join(folder, 'grpo');
     for (const step of [10, 20]) {
@@ -326,30 +343,69 @@ describe('a model is found', () => {
       JSON.stringify({ stages: [settingsOfStage] }),
     );
     await mkdir(path.join(stage, 'monitor'), { recursive: true });
-    const lines = Object.entries(evaluations).map(([step, value]) =>
-      JSON.stringify({
-        role: 'explorer',
-        step: Number(step),
-        metrics: { 'eval/held_out/reward/mean@1': value, 'eval/model_version': Number(step) },
-      }),
-    );
-    await writeFile(path.join(stage, 'monitor', 'metrics.jsonl'), `${lines.join('\n')}\n`);
+    const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+    await writeFile(path.join(stage, 'monitor', 'metrics.jsonl'), text);
     return folder;
   }
 
   it('in a run: its best checkpoint, else the last, with the settings of training', async () => {
-    const best = await findModel(await run({ 0: 0.9, 10: 0.7, 20: 0.6 }));
+    const best = await findModel(
+      await run(evaluated(0, 0.9), evaluated(10, 0.7), evaluated(20, 0.6)),
+    );
     expect(path.basename(best.location)).toBe('global_step_10');
     expect(best.choice).toBe(
       'Step 10, the best of 2 evaluated checkpoints: held_out reward 0.700.',
     );
     expect(best.chat).toEqual({ tool_call_parser: 'hermes', max_model_len: 112 });
     expect(best.run?.evaluations).toEqual([{ set: 'held_out', metric: 'reward', value: 0.7 }]);
-    const last = await findModel(await run({ 0: 0.9 }));
+    const last = await findModel(await run());
     expect(last.choice).toBe('Step 20, the last checkpoint; none has the score of an evaluation.');
     const model = await loadModel(last.location, settings);
     expect(model.maxModelLen).toBe(112);
     await model.close();
+  });
+
+  const toScore =
+    'because the evaluations measured other weights. To score all: npx trinity eval FILE --checkpoints best';
+  const trained = (step: number): Line => ({ role: 'trainer', step, metrics: {} });
+  it.each([
+    [
+      'none has a score',
+      [evaluated(9, 0.9)],
+      `Step 20, the last checkpoint; none has a score, ${toScore}`,
+    ],
+    [
+      'one has a score',
+      [evaluated(9, 0.9), evaluated(20, 0.6)],
+      `Step 20, the best of 1 evaluated checkpoint: held_out reward 0.600. 1 other has no such score, ${toScore}`,
+    ],
+    [
+      'trinity eval scored the others',
+      [evaluated(20, 0.6), scored(0, 0.9), scored(10, 0.7)],
+      'Step 10, the best of 2 evaluated checkpoints: held_out reward 0.700.',
+    ],
+    [
+      'trinity eval scored one again',
+      [evaluated(10, 0.5), evaluated(20, 0.6), scored(10, 0.7)],
+      'Step 10, the best of 2 evaluated checkpoints: held_out reward 0.700.',
+    ],
+    [
+      'one has another set as well',
+      [evaluated(10, 0.7), evaluated(20, 0.6), scored(20, 1, 'easy')],
+      'Step 10, the best of 2 evaluated checkpoints: held_out reward 0.700.',
+    ],
+    [
+      'the sets have different checkpoints',
+      [evaluated(10, 0.7), scored(20, 0.6, 'hard')],
+      `Step 20, the best of 1 evaluated checkpoint: hard reward 0.600. 1 other has no such score, ${toScore}`,
+    ],
+    [
+      'a step was trained again after trinity eval',
+      [trained(20), scored(10, 0.7), scored(20, 0.9), trained(20)],
+      `Step 10, the best of 1 evaluated checkpoint: held_out reward 0.700. 1 other has no such score, ${toScore}`,
+    ],
+  ])('in a run where %s', async (_, lines, choice) => {
+    expect((await findModel(await run(...lines))).choice).toBe(choice);
   });
 
   it.each([
@@ -376,6 +432,25 @@ describe('a model is found', () => {
       name: 'ConfigError',
       message: expect.stringMatching(/is an export for transformers\.js.* gguf, ollama or hf\.$/),
     });
+  });
+
+  it('not in the export of an adapter alone, but beside it', async () => {
+    const folder = await mkdtemp(path.join(scratch, 'adapter-'));
+    const exported = { version: 1, file: 'lora.gguf', adapterOnly: true };
+    await writeFile(path.join(folder, 'export.json'), JSON.stringify(exported));
+    const [file, other] = ['lora.gguf', 'other.gguf'].map((name) => path.join(folder, name));
+    for (const place of [file, other]) await writeFile(place!, 'GGUF');
+    for (const named of [folder, file!])
+      await expect(findModel(named)).rejects.toMatchObject({
+        name: 'ConfigError',
+        message: `${named} is an adapter alone, which needs its base model. Load both: loadModel('BASE.gguf', { adapter: ${JSON.stringify(file)} }), or trinity serve --model NAME=BASE.gguf+${file}.`,
+      });
+    expect((await findModel(other!)).location).toBe(other);
+    await writeFile(
+      path.join(folder, 'export.json'),
+      JSON.stringify({ ...exported, file: 'adapter_model.safetensors' }),
+    );
+    await expect(findModel(folder)).rejects.toThrow(/Only PEFT loads this format: name the run/);
   });
 
   it('not for a runtime that cannot read it', async () => {

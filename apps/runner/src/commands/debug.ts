@@ -4,6 +4,7 @@
  */
 import { access, constants, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { shellText } from '@trinity-rft/core/support';
 import type { DebugOptions } from '@trinity-rft/inspect';
 import type { Command } from 'commander';
 import type { AddCommand, Write } from '../shared/command.js';
@@ -96,7 +97,6 @@ async function serveModel(
   const served = await serveDebugModel({ ...options, port: portOf(given.port) });
   const { baseURL, apiKey, model, folder } = served;
   const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] });
-  const quoted = `'${body.replaceAll("'", String.raw`'\''`)}'`;
   try {
     write(
       `Serving ${folder} until Ctrl-C.
@@ -104,7 +104,7 @@ async function serveModel(
 baseURL  ${baseURL}
 apiKey   ${apiKey}
 
-curl ${baseURL}/chat/completions -H 'Authorization: Bearer ${apiKey}' -H 'content-type: application/json' -d ${quoted}
+curl ${baseURL}/chat/completions -H 'Authorization: Bearer ${apiKey}' -H 'content-type: application/json' -d ${shellText(body)}
 
 Try workflows with it: trinity debug ${options.configPath} --module workflow --output-dir ${given.outputDir}
 `,

@@ -123,7 +123,7 @@ async function readFrom(from: string): Promise<readonly Placed[]> {
   });
   if (text.startsWith('SQLite format 3\0'))
     throw invalid(`${from} is an SQLite database. Write sqlite:///${from}`);
-  return parse(text, from);
+  return parse(text.replace(/^\uFEFF/, ''), from);
 }
 
 function parse(text: string, from: string): readonly Placed[] {

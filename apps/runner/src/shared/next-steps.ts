@@ -1,4 +1,4 @@
-import { alignColumns } from '@trinity-rft/core/support';
+import { alignColumns, shellText } from '@trinity-rft/core/support';
 import type { RunSummary } from '@trinity-rft/launcher';
 import type { PluginOptions } from './options.js';
 
@@ -14,7 +14,7 @@ export async function nextSteps(
   { jobDirectory, checkpoint, hasEvaluations }: RunSummary,
   { plugin, pluginDir }: PluginOptions,
 ): Promise<string> {
-  const { findRecords, shellPath, shellText } = await import('@trinity-rft/inspect');
+  const { findRecords, shellPath } = await import('@trinity-rft/inspect');
   const recorded = await findRecords(jobDirectory).then(
     () => true,
     () => false,

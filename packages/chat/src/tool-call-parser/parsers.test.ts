@@ -113,6 +113,18 @@ describe('the mistral parser', () => {
     );
     expect(callOfId('call_abc')).toBeUndefined();
   });
+
+  it.each([undefined, mistral.callIds])('has other ids with another salt: %s', (style) => {
+    const places = Array.from({ length: 200 }, (_, call) => ({ call, choice: 0, index: 0 }));
+    const ids = [undefined, '0123', '0124'].flatMap((salt) =>
+      places.map((place) => toolCallId({ ...place, salt }, style)),
+    );
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const id of ids.slice(places.length)) {
+      expect(callOfId(id)).toBeUndefined();
+      expect(id).toMatch(style ? /^[\da-z]{9}$/ : /^call_[\da-z]+_\d+_0_0$/);
+    }
+  });
 });
 
 describe('the pythonic parser', () => {

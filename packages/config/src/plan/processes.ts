@@ -2,8 +2,8 @@
  * Plans the commands for the processes of a distributed training run, and the database that the
  * processes share.
  */
+import { shellText } from '@trinity-rft/core/support';
 import type { StageConfig } from '../resolve/base/resolved.js';
-import { quoted } from './shell.js';
 
 export interface ProcessesPlan {
   /**
@@ -22,7 +22,7 @@ export interface ProcessesPlan {
  * @param file configuration path, as written in the commands
  */
 export function planProcesses(stage: StageConfig, file: string): ProcessesPlan {
-  const run = `trinity run ${quoted(file)}`;
+  const run = `trinity run ${shellText(file)}`;
   const { part, mode, cluster, runStore } = stage;
   const database = mode === 'both' ? databasePlan(runStore) : undefined;
   if (part === undefined && cluster.explorers > 0) return { commands: [run], database };
@@ -46,8 +46,8 @@ function databasePlan(url: string): ProcessesPlan['database'] {
     place: `the PostgreSQL database ${name} on ${address.hostname}:${port}`,
     command: [
       'docker run --detach --name trinity-postgres',
-      ...(user === '' ? [] : [`--env POSTGRES_USER=${quoted(user)}`]),
-      `--env POSTGRES_PASSWORD --env POSTGRES_DB=${quoted(name)}`,
+      ...(user === '' ? [] : [`--env POSTGRES_USER=${shellText(user)}`]),
+      `--env POSTGRES_PASSWORD --env POSTGRES_DB=${shellText(name)}`,
       `--publish ${port}:5432 --volume trinity-postgres:/var/lib/postgresql postgres:18`,
     ].join(' '),
   };

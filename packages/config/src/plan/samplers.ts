@@ -1,8 +1,9 @@
 /** Plans the servers on which a stage samples, and the commands that start these servers. */
+import { shellText } from '@trinity-rft/core/support';
 import type { Disk } from '../resolve/base/disk.js';
 import type { ModelConfig, SamplerConfig, StageConfig } from '../resolve/base/resolved.js';
 import { linearModulesOf, positionsOf, shapeIn } from '../resolve/model/model-folder.js';
-import { addressOptions, quoted, servedModel } from './shell.js';
+import { addressOptions, servedModel } from './shell.js';
 
 export interface PlannedServer {
   readonly url: string;
@@ -69,7 +70,7 @@ const vllm: Planner = ({ stage, sampler, disk }) => {
         opened,
         'VLLM_HTTP_TIMEOUT_KEEP_ALIVE=120',
         'vllm serve',
-        quoted(servedModel(model)),
+        shellText(servedModel(model)),
         ...addressOptions(url),
       ],
       ...['--max-model-len', String(length), '--enable-scale-out'],
@@ -100,7 +101,7 @@ const sglang: Planner = ({ stage, sampler: { start }, disk }) => {
     note: ' (never run against a real SGLang)',
     command: (url) => [
       ...longer('SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN', length, stage, disk),
-      ...['python -m sglang.launch_server --model-path', quoted(servedModel(model))],
+      ...['python -m sglang.launch_server --model-path', shellText(servedModel(model))],
       ...[...addressOptions(url), '--context-length', String(length)],
       ...['--dtype', dtype, '--enable-deterministic-inference', ...tensors, ...memory, ...lora],
     ],

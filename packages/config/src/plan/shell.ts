@@ -1,9 +1,6 @@
 /** Helpers for the commands that a plan prints. */
 import type { ModelConfig } from '../resolve/base/resolved.js';
 
-export const quoted = (word: string): string =>
-  /^[\w./@:=-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
-
 /** Returns the options that make a server listen at `address`. */
 export function addressOptions(address: string): readonly string[] {
   const { hostname, port, protocol } = new URL(address);

@@ -1,10 +1,10 @@
 /** Plans the server of `model.tinker`, and the commands that start the server. */
 import { join } from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
-import { addressProblem } from '@trinity-rft/core/support';
+import { addressProblem, shellText } from '@trinity-rft/core/support';
 import { diskAt } from '../resolve/base/disk.js';
 import type { StageConfig } from '../resolve/base/resolved.js';
-import { addressOptions, quoted, servedModel } from './shell.js';
+import { addressOptions, servedModel } from './shell.js';
 
 export interface TinkerServerPlan {
   /** URL of the server; undefined for hosted Tinker. */
@@ -118,9 +118,15 @@ function skyrlCommand({ model, sampler }: StageConfig, address: string): string 
     gradient_checkpointing: true,
   };
   return [
-    ...['uv run --no-project --python 3.12', ...packages.map((name) => `--with ${quoted(name)}`)],
-    ...['-m skyrl.tinker.api --base-model', quoted(model.tinker.baseModel ?? servedModel(model))],
-    ...['--backend jax --backend-config', quoted(JSON.stringify(backend))],
+    ...[
+      'uv run --no-project --python 3.12',
+      ...packages.map((name) => `--with ${shellText(name)}`),
+    ],
+    ...[
+      '-m skyrl.tinker.api --base-model',
+      shellText(model.tinker.baseModel ?? servedModel(model)),
+    ],
+    ...['--backend jax --backend-config', shellText(JSON.stringify(backend))],
     // Without these options, SkyRL writes into its own package and into /tmp. The first path must
     // be absolute.
     ...['--checkpoints-base "$PWD/skyrl-checkpoints"', '--database-url sqlite:///skyrl.db'],

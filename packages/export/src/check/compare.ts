@@ -1,5 +1,5 @@
 /** Runs prompts through the checkpoint and through its export, and measures the differences. */
-import type { ChatFormat } from '@trinity-rft/chat';
+import type { ChatFormat, NormalMessage } from '@trinity-rft/chat';
 import { EngineError } from '@trinity-rft/core';
 import type { PlayedPrompt, Player } from './player.js';
 
@@ -39,6 +39,11 @@ export interface Parity {
   /** Share of greedy responses in which both models make the same tool calls, after parsing. */
   readonly toolCalls: Share;
   /**
+   * Share of the checkpoint's greedy responses with tool calls whose tokens stay the same when the
+   * template renders the parsed response again, as programs do at the next turn.
+   */
+  readonly renderedAgain: Share;
+  /**
    * Speed of the export during greedy decoding, in response tokens per second. The time includes
    * the evaluation of prompts.
    */
@@ -73,6 +78,8 @@ interface Sums {
   knowsBest: boolean;
   textsEqual: number;
   callsEqual: number;
+  withCalls: number;
+  renderedAgain: number;
   tokens: number;
   seconds: number;
 }
@@ -102,6 +109,8 @@ export async function compare(
     knowsBest: true,
     textsEqual: 0,
     callsEqual: 0,
+    withCalls: 0,
+    renderedAgain: 0,
     tokens: 0,
     seconds: 0,
   };
@@ -121,6 +130,7 @@ export async function compare(
     ...(sums.knowsBest && { bestTokens: { equal: sums.bestEqual, of: sums.answerTokens } }),
     greedyTexts: { equal: sums.textsEqual, of: played },
     toolCalls: { equal: sums.callsEqual, of: played },
+    renderedAgain: { equal: sums.renderedAgain, of: sums.withCalls },
     tokensPerSecond: sums.seconds === 0 ? 0 : sums.tokens / sums.seconds,
   };
 }
@@ -165,7 +175,50 @@ async function playPrompt(play: Play, options: CompareOptions, sums: Sums): Prom
         .toolCalls.map(({ name, arguments: args }) => [name, args]),
     );
   if (calls(answer) === calls(other)) sums.callsEqual++;
+  addRenderedAgain({ prompt, ids, answer }, format, sums);
 }
+
+interface Answered {
+  readonly prompt: PlayedPrompt;
+  /** Token ids of the prompt. */
+  readonly ids: Int32Array;
+  /** Token ids of the response, without the end-of-sequence token. */
+  readonly answer: Int32Array;
+}
+
+/** The messages of a recorded prompt are not known, so its response follows another question. */
+function addRenderedAgain({ prompt, ids, answer }: Answered, format: ChatFormat, sums: Sums): void {
+  const turn = format.readTurn(answer, { tools: prompt.tools ?? true, promptIds: ids });
+  if (turn.toolCalls.length === 0) return;
+  const { tools } = prompt;
+  const messages: readonly NormalMessage[] =
+    prompt.text === undefined ? prompt.messages : [{ role: 'user', content: '1' }];
+  const response: NormalMessage = {
+    role: 'assistant',
+    content: turn.text,
+    ...(turn.reasoning !== undefined && { reasoning_content: turn.reasoning }),
+    tool_calls: turn.toolCalls.map((call, index) => ({
+      id: format.toolCallId({ call: 0, choice: 0, index }),
+      type: 'function',
+      function: call,
+    })),
+  };
+  const whole = (): string => format.renderWhole({ messages: [...messages, response], tools });
+  const [before, again] = [tried(() => format.render({ messages, tools })), tried(whole)];
+  // Some templates reject a conversation that ends with a call.
+  if (before === undefined || again === undefined) return;
+  sums.withCalls++;
+  const expected = Int32Array.from([...format.encode(before), ...answer]);
+  if (isSame(format.encode(again).subarray(0, expected.length), expected)) sums.renderedAgain++;
+}
+
+const tried = (render: () => string): string | undefined => {
+  try {
+    return render();
+  } catch {
+    return undefined;
+  }
+};
 
 async function addScores(
   {

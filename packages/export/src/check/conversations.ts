@@ -77,6 +77,7 @@ export async function readPrompts(
     );
   });
   const prompts = text
+    .replace(/^\uFEFF/, '')
     .split('\n')
     .flatMap((line, i) =>
       line.trim() === '' ? [] : [promptOf(line, `${file}:${i + 1}`, promptKey)],
@@ -90,7 +91,10 @@ function promptOf(line: string, place: string, promptKey?: string): PlayedPrompt
   try {
     row = JSON.parse(line) as Readonly<Record<string, unknown>> | null;
   } catch (cause) {
-    throw new TaskError(`${place} is not JSON.`, { code: 'CHECK_FILE', cause });
+    throw new TaskError(`${place} is not JSON: ${describeError(cause)}`, {
+      code: 'CHECK_FILE',
+      cause,
+    });
   }
   const { messages, tools } = row ?? {};
   if (messages !== undefined)

@@ -29,7 +29,8 @@ const refusals: readonly Refusal[] = [
   },
   {
     applies: ({ adapterOnly, check }) => adapterOnly === true && check !== undefined,
-    message: () => '--check plays whole models. Leave --adapter-only out to check this one.',
+    message: () =>
+      '--check plays whole models. Without --adapter-only, it checks the merged model, which differs where quantised weights are rounded again. To check the adapter itself, compare score() of loadModel(BASE.gguf, { adapter }) with that of the checkpoint.',
   },
   {
     applies: ({ model, format }) =>

@@ -26,6 +26,7 @@ interface Recorded {
 async function recordedModel(
   chat: ChatSettings = {},
   place: Omit<ModelPlace, 'chat'> = { location: practice },
+  answer?: Int32Array,
 ): Promise<Recorded> {
   const sampled: SamplingOptions[] = [];
   const prompts: Int32Array[] = [];
@@ -37,8 +38,8 @@ async function recordedModel(
       prompts.push(prompt);
       sampled.push(options);
       const choices = Array.from({ length: options.n ?? 1 }, (_, choice) => ({
-        tokens: Int32Array.of(5 + choice, 6 + choice),
-        logprobs: new Float32Array(2),
+        tokens: answer ?? Int32Array.of(5 + choice, 6 + choice),
+        logprobs: new Float32Array(answer?.length ?? 2),
         stopReason: 'length' as const,
         policyVersion: 0,
       }));
@@ -112,6 +113,21 @@ it('detects the tool call parser of a model that is of no run and no export', as
   expect(await read({}, false)).toEqual([undefined, []]);
   const silent = '{% for m in messages %}{{ m.content }}{% endfor %}';
   expect(await read({}, true, silent)).toEqual([undefined, []]);
+});
+
+it('gives the tool calls of a conversation that continues in another process other ids', async () => {
+  const chat = { tool_call_parser: 'hermes' };
+  const { model } = await recordedModel(chat);
+  const answer = model.format.encode('<tool_call>{"name": "f", "arguments": {}}</tool_call>');
+  const tools = [{ type: 'function' as const, function: { name: 'f', parameters: {} } }];
+  const ids = await Promise.all(
+    [1, 2].map(async () => {
+      const restarted = await recordedModel(chat, { location: practice }, answer);
+      return (await restarted.model.chat(question, { tools })).toolCalls[0]?.id;
+    }),
+  );
+  for (const id of ids) expect(id).toMatch(/^call_[\da-f]{12}_0_0_0$/);
+  expect(ids[0]).not.toBe(ids[1]);
 });
 
 it('continues the response of the call before, however many calls there were', async () => {

@@ -340,6 +340,7 @@ function createModel(runtime: Runtime, parts: Parts, signal: AbortSignal): Recor
     constrainedDecoding: runtime.enforcesFormats,
     recordHistory: false,
     keptTokens: keptTokensOfServer,
+    toolCallSalt: randomBytes(6).toString('hex'),
     seedFor: () => runtimeOfCalls.seedFor('local', ++drawnSeeds),
     signal,
     onFault,

@@ -54,6 +54,7 @@ export async function findModel(named: string): Promise<ModelPlace> {
     );
   if (found.isDirectory() && isRun(named)) return chooseCheckpoint(named);
   if (found.isDirectory()) await assertNoGraphs(named);
+  if (found.isDirectory() || isGguf(named)) await assertNoAdapter(named);
   if (found.isDirectory() && existsSync(path.join(named, 'config.json'))) return placeOf(named);
   const exported = found.isDirectory() ? await exportedFile(named) : undefined;
   if (exported !== undefined) return placeOf(exported);
@@ -105,6 +106,7 @@ interface ExportFile {
   readonly version?: unknown;
   readonly file?: unknown;
   readonly chat?: unknown;
+  readonly adapterOnly?: unknown;
 }
 
 const exportFileOf = (location: string): string =>
@@ -144,6 +146,22 @@ async function assertNoGraphs(folder: string): Promise<void> {
   );
 }
 
+/** @throws ConfigError for the export of an adapter alone */
+async function assertNoAdapter(named: string): Promise<void> {
+  const { file, adapterOnly } = (await exportOf(named)) ?? {};
+  if (adapterOnly !== true || typeof file !== 'string') return;
+  const place = path.join(path.dirname(exportFileOf(named)), file);
+  if (isGguf(named) && path.resolve(named) !== path.resolve(place)) return;
+  throw new ConfigError(
+    `${named} is an adapter alone, which needs its base model. ${
+      isGguf(place)
+        ? `Load both: loadModel('BASE.gguf', { adapter: ${JSON.stringify(place)} }), or trinity serve --model NAME=BASE.gguf+${place}`
+        : 'Only PEFT loads this format: name the run, or export the adapter to gguf'
+    }.`,
+    { code: 'EXPORT_UNSUPPORTED' },
+  );
+}
+
 /**
  * Chooses a checkpoint from the last stage that has any: the one with the best evaluation, or the
  * last one if none was evaluated.
@@ -155,17 +173,21 @@ async function chooseCheckpoint(run: string): Promise<ModelPlace> {
     const last = checkpoints.at(-1);
     if (last === undefined) continue;
     const scores = await evaluationsIn(stage);
-    const evaluated = checkpoints.flatMap((checkpoint) => {
-      const each = scores.get(checkpoint.step) ?? [];
-      return each.length > 0 ? [{ ...checkpoint, each, score: averageOf(each) }] : [];
-    });
-    const best = evaluated.toSorted((a, b) => b.score - a.score || a.step - b.step)[0];
-    return best
-      ? placeOf(best.directory, describeBest(best, evaluated.length))
-      : placeOf(
-          last.directory,
-          `Step ${last.step}, the last checkpoint; none has the score of an evaluation.`,
-        );
+    const evaluated = comparable(
+      checkpoints.map((checkpoint) => ({ ...checkpoint, each: scores.get(checkpoint.step) ?? [] })),
+    );
+    const best = evaluated.toSorted(
+      (a, b) => averageOf(b.each) - averageOf(a.each) || a.step - b.step,
+    )[0];
+    if (best) {
+      const unscored = checkpoints.length - evaluated.length;
+      const others = unscored === 1 ? ' 1 other has' : ` ${unscored} others have`;
+      const without = unscored === 0 ? '' : `${others} no such score, ${toScore}`;
+      return placeOf(best.directory, `${describeBest(best, evaluated.length)}${without}`);
+    }
+    const none =
+      scores.size === 0 ? 'none has the score of an evaluation.' : `none has a score, ${toScore}`;
+    return placeOf(last.directory, `Step ${last.step}, the last checkpoint; ${none}`);
   }
   throw new ConfigError(
     `${run} has no checkpoint yet. Train until one is saved (trainer.save_interval).`,
@@ -175,11 +197,34 @@ async function chooseCheckpoint(run: string): Promise<ModelPlace> {
   );
 }
 
+const toScore =
+  'because the evaluations measured other weights. To score all: npx trinity eval FILE --checkpoints best';
+
+interface Evaluated {
+  readonly directory: string;
+  readonly step: number;
+  readonly each: readonly EvaluationScore[];
+}
+
+/**
+ * Returns the checkpoints whose scores can be compared, with these scores alone: those on the sets
+ * on which the most checkpoints were evaluated.
+ */
+function comparable(checkpoints: readonly Evaluated[]): readonly Evaluated[] {
+  const evaluatedOn = (set: string, of: readonly Evaluated[]): readonly Evaluated[] =>
+    of.filter(({ each }) => each.some((score) => score.set === set));
+  const sets = new Set(checkpoints.flatMap(({ each }) => each.map(({ set }) => set)));
+  const most = [...sets]
+    .map((set) => evaluatedOn(set, checkpoints))
+    .reduce((longest, next) => (next.length >= longest.length ? next : longest), []);
+  return most.map((checkpoint) => ({
+    ...checkpoint,
+    each: checkpoint.each.filter(({ set }) => evaluatedOn(set, most).length === most.length),
+  }));
+}
+
 const averageOf = (scores: readonly EvaluationScore[]): number =>
   mean(scores.map(({ value }) => value));
 
-const describeBest = (
-  { step, each }: { readonly step: number; readonly each: readonly EvaluationScore[] },
-  of: number,
-): string =>
+const describeBest = ({ step, each }: Evaluated, of: number): string =>
   `Step ${step}, the best of ${of} evaluated ${of === 1 ? 'checkpoint' : 'checkpoints'}: ${each.map(({ set, metric, value }) => `${set} ${metric} ${value.toFixed(3)}`).join(', ')}.`;

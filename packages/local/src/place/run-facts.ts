@@ -107,20 +107,34 @@ export async function checkpointsIn(
   return found.flat().toSorted((a, b) => a.step - b.step);
 }
 
-/** Matches metric names of evaluation scores: `eval/SET/METRIC/mean@N`. */
-const scorePattern = /^eval\/(.+)\/(reward|accuracy)\/mean@\d+$/;
+/** Matches metric names of evaluation scores: `eval/SET/METRIC/mean@N`, and `bench/...`. */
+const scorePattern = /^(?:eval|bench)\/(.+)\/(reward|accuracy)\/mean@\d+$/;
 
-/** Returns the evaluation scores of a stage's weights, keyed by train step. */
+/**
+ * Returns the evaluation scores of a stage's weights, keyed by train step: of evaluations during
+ * training and of `trinity eval`. Of several scores on one set, the last recorded one counts.
+ */
 export async function evaluationsIn(
   stageDirectory: string,
 ): Promise<ReadonlyMap<number, readonly EvaluationScore[]>> {
   const { readMetrics } = await import('@trinity-rft/monitor');
   const lines = await readMetrics(path.join(stageDirectory, 'monitor', 'metrics.jsonl'), []);
+  const trainedAt = new Map(
+    lines.flatMap(({ role, step }, i) => (role === 'trainer' ? [[step, i] as const] : [])),
+  );
+  const scores = lines.flatMap(({ role, step, metrics }, i) => {
+    // A step that was trained again after `trinity eval` has other weights.
+    const isStale = role === 'bench' && i < (trainedAt.get(step) ?? 0);
+    const of = role === 'bench' ? step : metrics['eval/model_version'];
+    return typeof of !== 'number' || isStale
+      ? []
+      : scoresIn(metrics).map((score) => ({ of, score }));
+  });
   return new Map(
-    lines.flatMap(({ metrics }) => {
-      const step = metrics['eval/model_version'];
-      return typeof step === 'number' ? [[step, scoresIn(metrics)] as const] : [];
-    }),
+    [...Map.groupBy(scores, ({ of }) => of)].map(([step, each]) => [
+      step,
+      [...new Map(each.map(({ score }) => [score.set, score])).values()],
+    ]),
   );
 }
 

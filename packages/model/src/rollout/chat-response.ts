@@ -13,6 +13,7 @@ export interface SampledTurn {
   readonly format: Pick<ChatFormat, 'stopTokenIds' | 'toolCallId'>;
   readonly callIndex: number;
   readonly choice: number;
+  readonly toolCallSalt?: string | undefined;
   /**
    * True if log-probabilities are unknown, because an external model responded. They are then set
    * to 0.
@@ -33,9 +34,11 @@ export function toChatResponse({
   format,
   callIndex,
   choice,
+  toolCallSalt,
   isExternal = false,
 }: SampledTurn): ChatResponse {
-  const toolCalls = toToolCalls(turn.toolCalls, { format, callIndex, choice });
+  const place = { format, callIndex, choice, toolCallSalt };
+  const toolCalls = toToolCalls(turn.toolCalls, place);
   const tokens = new Int32Array(promptIds.length + sequence.tokens.length);
   tokens.set(promptIds);
   tokens.set(sequence.tokens, promptIds.length);
@@ -57,10 +60,15 @@ export function toChatResponse({
 
 export const toToolCalls = (
   calls: readonly ParsedToolCall[],
-  { format, callIndex, choice }: Pick<SampledTurn, 'format' | 'callIndex' | 'choice'>,
+  {
+    format,
+    callIndex,
+    choice,
+    toolCallSalt: salt,
+  }: Pick<SampledTurn, 'format' | 'callIndex' | 'choice' | 'toolCallSalt'>,
 ): readonly ToolCall[] =>
   calls.map((call, index) => ({
-    id: format.toolCallId({ call: callIndex, choice, index }),
+    id: format.toolCallId({ call: callIndex, choice, index, salt }),
     type: 'function',
     function: call,
   }));

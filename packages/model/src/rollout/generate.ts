@@ -69,6 +69,12 @@ export interface GenerateOptions {
    */
   readonly reasoning?: 'as-sent' | 'restore';
   /**
+   * Letters and digits in the ids of tool calls. Set it to a random text for models that serve
+   * clients, so that a conversation that continues in another session or process has no id twice.
+   * @default undefined: ids tell only the positions of calls, so equal rollouts have equal ids
+   */
+  readonly toolCallSalt?: string;
+  /**
    * Number of latest tokens whose turns and stored responses are never dropped. Every call counts
    * the tokens of its prompt, at least 500, and of its completions; failed calls and counts of
    * prompt tokens are calls, too. A prompt that is rejected before it is tokenized counts as one
@@ -262,6 +268,7 @@ export function createCalls(
         format,
         callIndex,
         choice,
+        toolCallSalt: options.toolCallSalt,
         isExternal: options.external !== undefined,
       });
       return { response, sequence, malformedToolCalls: turn.malformedToolCalls };
@@ -402,7 +409,7 @@ interface SampledCall {
  * Returns undefined if there is no listener.
  */
 function listenerFor(
-  { options: { format, sampler } }: Rollout,
+  { options: { format, sampler, toolCallSalt } }: Rollout,
   { onTurn, plain, sampling: { stop = [] } }: GenerateRequest,
   { prompt, callIndex, callable }: SampledCall,
 ): Parameters<typeof sampler.sample>[3] {
@@ -417,7 +424,7 @@ function listenerFor(
     onTurn(choice, {
       responseText: text,
       reasoningText: reasoning,
-      toolCalls: toToolCalls(toolCalls, { format, callIndex, choice }),
+      toolCalls: toToolCalls(toolCalls, { format, callIndex, choice, toolCallSalt }),
     });
   };
 }

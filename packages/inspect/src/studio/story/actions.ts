@@ -1,6 +1,6 @@
 /** Suggests next actions after a run, each with its command. */
 import path from 'node:path';
-import { asTyped, ownCommand } from '@trinity-rft/core/support';
+import { asTyped, ownCommand, shellText } from '@trinity-rft/core/support';
 import type { Story } from '../interface/types.js';
 
 type Action = Story['actions'][number];
@@ -151,7 +151,3 @@ export function shellPath(place: string): string {
   const relative = path.relative('.', place);
   return shellText(relative !== '' && relative.length < place.length ? relative : place);
 }
-
-/** Quotes a string as one word of a shell command. */
-export const shellText = (text: string): string =>
-  /^[\w./:@=+,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -39,6 +39,16 @@ it('names step, checkpoint and the last evaluation up to it', async () => {
   expect(await describeServed(stage(), 8)).toBe(
     `${trained} Evaluated after step 8: eval/held_out/reward/mean@2 0.1235.`,
   );
+  const benched = [8, 0].map((step) =>
+    JSON.stringify({ role: 'bench', step, metrics: { 'bench/held_out/reward/mean@2': 0.5 } }),
+  );
+  await writeFile(
+    path.join(jobDirectory, 'monitor/metrics.jsonl'),
+    `${lines}${benched.join('\n')}\n`,
+  );
+  expect(await describeServed(stage(), 8)).toBe(
+    `${trained} Evaluated after step 8: bench/held_out/reward/mean@2 0.5.`,
+  );
 });
 
 it('has the configured name, else that of the run', () => {

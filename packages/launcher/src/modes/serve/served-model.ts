@@ -28,7 +28,7 @@ export async function describeServed(stage: Stage, step: number): Promise<string
   return `${name}, train step ${step}${from}. ${await lastEvaluation(jobDirectory, step)}`;
 }
 
-const meanReward = /^eval\/.*\/reward\/mean(@\d+)?$/;
+const meanReward = /^(?:eval|bench)\/.*\/reward\/mean(@\d+)?$/;
 
 async function lastEvaluation(jobDirectory: string, step: number): Promise<string> {
   const lines = await readMetrics(path.join(jobDirectory, 'monitor', 'metrics.jsonl'), []);
@@ -37,7 +37,8 @@ async function lastEvaluation(jobDirectory: string, step: number): Promise<strin
     const version = line.metrics['eval/model_version'] ?? line.step;
     return means.length > 0 && version <= step ? [{ version, means }] : [];
   });
-  const last = evaluated.at(-1);
+  // `trinity eval` evaluates older checkpoints as well.
+  const last = evaluated.toSorted((a, b) => a.version - b.version).at(-1);
   if (!last) return 'It has not been evaluated.';
   const means = last.means.map(
     ([metric, value]) =>

@@ -39,6 +39,25 @@ it('forgets the oldest responses of a session that never ends', async () => {
   expect(keptTokens()).toBeLessThan(2 * keptTokensOfServer);
 });
 
+it('gives the tool calls of a conversation that continues in another session other ids', async () => {
+  const call = '<tool_call>{"name": "add", "arguments": {}}</tool_call><|im_end|>';
+  const models = modelsOver(recordingLogger(), [call, call]);
+  const tools = [{ type: 'function', function: { name: 'add', parameters: {} } }];
+  const idIn = async (session: string): Promise<string | undefined> => {
+    const body = JSON.stringify({ messages: [{ role: 'user', content: 'hi' }], tools });
+    const request = new Request('http://host/v1/chat/completions', { method: 'POST', body });
+    const { choices } = (await (await models(session, async () => {}).handler(request)).json()) as {
+      readonly choices: readonly {
+        readonly message: { readonly tool_calls?: readonly { readonly id: string }[] };
+      }[];
+    };
+    return choices[0]?.message.tool_calls?.[0]?.id;
+  };
+  const ids = [await idIn('one'), await idIn('two')];
+  for (const id of ids) expect(id).toMatch(/^call_[\da-f]{12}_0_0_0$/);
+  expect(ids[0]).not.toBe(ids[1]);
+});
+
 it('logs a call that cannot be recorded, and hides the cause from the client', async () => {
   const logger = recordingLogger();
   const models = modelsOver(logger, ['a<|im_end|>']);

@@ -63,6 +63,7 @@ export function sessionModels(
     createRolloutModel({
       ...shared,
       onAnswer: ({ id, experiences }) => onCall({ msgId: id, experiences }),
+      toolCallSalt: randomBytes(6).toString('hex'),
       seedFor: () => runtime.seedFor('serve', start, calls++),
     });
 }
