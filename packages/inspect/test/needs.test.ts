@@ -149,6 +149,15 @@ it('names rows without what the workflow or the reward function reads, with thei
   expect(await check({ taskset: lake })).toMatch(/does not fit the environment sudoku: puzzle/);
 });
 
+it('finds the installed SDK of MCP, which has no file for require', async () => {
+  const workflow_args = {
+    environment: 'mcp',
+    environment_args: { command: 'node', args: ['server.js'] },
+  };
+  const taskset = { default_workflow_type: 'environment_workflow', workflow_args };
+  expect(await check({ taskset, rows: [{ prompt: 'Go.', expected_answer: 'Gone.' }] })).toBe('');
+});
+
 it('verifies variables, packages and Python modules before a run, a check and a debug run', async () => {
   const plugin = { default_workflow_type: 'greedy' };
   const rows = [{ prompt: '1', hint: 'h', answer: '2' }];

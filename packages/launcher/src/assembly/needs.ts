@@ -1,5 +1,6 @@
 /** Checks the requirements that the parts of a stage declare; see {@link Needs} of core. */
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -133,12 +134,17 @@ const missingPackages = ({ packages = [] }: Needs): readonly string[] =>
     .map((name) => `the package ${name}, which is not installed. Install it: npm install ${name}.`);
 
 function isInstalled(name: string, from: string): boolean {
+  const { resolve } = createRequire(from);
   try {
-    createRequire(from).resolve(name);
+    resolve(name);
     return true;
   } catch (error) {
-    // An installed package that supports only `import` fails with another code.
-    return (error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND';
+    // An installed package that supports only `import` fails with another code. One whose main
+    // entry names a file that it does not ship, such as the SDK of MCP, has a folder.
+    return (
+      (error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND' ||
+      (resolve.paths(name) ?? []).some((folder) => existsSync(path.join(folder, name)))
+    );
   }
 }
 
