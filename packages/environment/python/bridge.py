@@ -10,28 +10,40 @@
 
 An environment has `reset(seed=..., task=...)`, which returns an observation or (observation, info), and `step(action)`,
 which returns (observation, reward, done), (observation, reward, done, info), or Gymnasium's five values.
-Of `info`, `refused`, `truncated` and `instructions` are read. `close()` is optional.
+An observation is a str; a reward is a finite number, or None. Of `info`, only `refused`, `truncated` and `instructions`
+are read. `close()` is optional.
 """
 
 import hashlib
 import importlib
 import json
+import math
 import os
+import queue
 import re
+import signal
 import sys
 import tempfile
+import threading
 import warnings
 
 warnings.filterwarnings("ignore")
 
 
 class Gymnasium:
-    """Text spaces, and numbered actions by number or by the names in `actions`."""
+    """Text spaces, and numbered actions by number or by the names in `actions`.
+
+    Spaces that other packages define get the text, except those with `n`, whose actions are numbers.
+    """
 
     def __init__(self, name, actions=None, **config):
         import gymnasium
 
         self.env, self.actions = gymnasium.make(name, **config), actions or []
+        space = self.env.action_space
+        if type(space).__module__.startswith("gymnasium.spaces.") and type(space).__name__ not in ("Discrete", "Text"):
+            problem = "The actions of {} are {}; expected Discrete or Text. Write a class that reads them from text, and name it in kind: MODULE:CLASS"
+            raise TypeError(problem.format(name, space))
 
     def see(self, observation):
         drawn = self.env.render() if self.env.render_mode == "ansi" else None
@@ -219,6 +231,12 @@ kinds = {
 }
 
 
+def checked(observation, method):
+    if isinstance(observation, str):
+        return observation
+    raise TypeError("{} returned an observation of type {}; expected str".format(method, type(observation).__name__))
+
+
 class Bridge:
     def __init__(self):
         self.episodes = {}
@@ -226,25 +244,36 @@ class Bridge:
     def make(self, kind, name, config, path):
         sys.path.insert(0, path)
         module, _, function = kind.partition(":")
-        create = getattr(importlib.import_module(module), function) if function else kinds[kind]
+        create = getattr(self.imported(module, path), function) if function else kinds[kind]
         self.create = lambda: create(**config) if name is None else create(name, **config)
         # Finds out at once what is not installed.
         self.spare = self.create()
+
+    def imported(self, module, path):
+        try:
+            return importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError("{}, also not in {} (environment_args.path)".format(error, path))
 
     def reset(self, episode, seed, task):
         env, self.spare = self.spare or self.create(), None
         self.episodes[episode] = env
         result = env.reset(seed=seed, task=task)
         observation, info = result if isinstance(result, tuple) else (result, {})
-        return {"observation": observation, "info": info}
+        read = {key: info[key] for key in ["instructions"] if key in (info or {})}
+        return {"observation": checked(observation, "reset"), "info": read}
 
     def step(self, episode, action):
         result = self.episodes[episode].step(action)
         observation, reward, done, *rest = result
         truncated, info = rest if len(rest) == 2 else (False, rest[0] if rest else {})
-        info = {**info, "truncated": bool(truncated or info.get("truncated"))}
+        info = info or {}
+        read = {"refused": bool(info.get("refused")), "truncated": bool(truncated or info.get("truncated"))}
         reward = None if reward is None else float(reward)
-        return {"observation": observation, "reward": reward, "done": bool(done or info["truncated"]), "info": info}
+        if reward is not None and not math.isfinite(reward):
+            raise ValueError("step returned the reward {}; expected a finite number, or None".format(reward))
+        observation = checked(observation, "step")
+        return {"observation": observation, "reward": reward, "done": bool(done or read["truncated"]), "info": read}
 
     def close(self, episode):
         env = self.episodes.pop(episode, None)
@@ -252,19 +281,35 @@ class Bridge:
             env.close()
 
 
+def read_all(requests, lines):
+    """Passes lines on until the client ends, and then ends this process, even if an environment is still busy."""
+    for line in requests:
+        lines.put(line)
+    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os._exit(0)
+
+
+def passes(error):
+    """True for errors that may pass, such as those of a server that does not answer yet."""
+    return isinstance(error, (OSError, MemoryError)) and not isinstance(error, FileNotFoundError)
+
+
 def main():
-    # Libraries print to standard output: only this copy of it carries messages.
-    wire = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    # Libraries use standard input and output: only these copies carry messages.
+    requests, wire = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    bridge = Bridge()
-    for line in sys.stdin:
-        message = json.loads(line)
+    bridge, lines = Bridge(), queue.Queue()
+    threading.Thread(target=read_all, args=(requests, lines), daemon=True).start()
+    while True:
+        message = json.loads(lines.get())
         answer = {"id": message["id"]}
         try:
             answer["result"] = getattr(bridge, message["method"])(**message["params"])
-            text = json.dumps(answer, default=str, allow_nan=False)
+            text = json.dumps(answer, allow_nan=False)
         except Exception as error:
-            problem = {"type": type(error).__name__, "message": str(error)[:1000]}
+            problem = {"type": type(error).__name__, "message": str(error)[:1000], "passes": passes(error)}
             text = json.dumps({"id": message["id"], "error": problem})
         wire.write(text + "\n")
         wire.flush()

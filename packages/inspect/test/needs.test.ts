@@ -174,7 +174,11 @@ it('verifies variables, packages and Python modules before a run, a check and a 
   const terminal = { isTTY: false, columns: () => 80, write: () => undefined };
   await expect(run({ configPath, ...more, terminal, env: {} })).rejects.toThrow(/GREEDY_KEY/);
 
-  const environment_args = { kind: 'no_such_module:make', python: path.join(root, 'python') };
+  const environment_args = {
+    kind: 'no_such_module:make',
+    python: path.join(root, 'python'),
+    path: 'worlds',
+  };
   const played = { environment: 'python', environment_args };
   const generated = { storage_type: 'generated', task_count: 2, path: undefined };
   const taskset = {
@@ -190,6 +194,6 @@ it('verifies variables, packages and Python modules before a run, a check and a 
     mode: 0o755,
   });
   expect(await check({ taskset })).toMatch(
-    /needs the Python module no_such_module, which .*python does not find\. Install it with pip/,
+    /needs the Python module no_such_module, which .*python does not find, also not in .*worlds \(environment_args\.path\)\. Install it with pip/,
   );
 });

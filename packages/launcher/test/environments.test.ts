@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { json } from 'node:stream/consumers';
 import { planConfig, renderPlan } from '@trinity-rft/config';
-import { EnvironmentError, TaskError } from '@trinity-rft/core';
+import { ConfigError, EnvironmentError, TaskError } from '@trinity-rft/core';
 import type { EngineFactory } from '@trinity-rft/core/engine';
 import {
   defineEnvironment,
@@ -289,7 +289,11 @@ it('compares the first generated task with the longest prompt of the model', asy
     };
     const configPath = path.join(root, 'prompt.yaml');
     writeFileSync(configPath, JSON.stringify(config));
-    const environments = [dice, { ...dice, name: 'gone', open: () => Promise.reject(gone) }];
+    const failing = (name: string, error: Error) => ({
+      ...{ ...dice, name },
+      open: () => Promise.reject(error),
+    });
+    const environments = [dice, failing('gone', gone), failing('wrong', wrong)];
     const read = { configPath, cwd: root, engines: [bigrams], environments, env: {} };
     const { loaded, ...extensions } = await readConfiguration(read);
     const { signal } = new AbortController();
@@ -299,11 +303,17 @@ it('compares the first generated task with the longest prompt of the model', asy
   };
   const default_workflow_type = 'environment_workflow';
   const gone = new EnvironmentError('No table.', { code: 'GONE' });
+  const wrong = new ConfigError('There is no such game.', { code: 'WRONG' });
   expect(await warningsFor(2, 'dice')).toMatch(
     /prompt\.yaml:1:\d+ model\.max_prompt_tokens: got 2, .* "dice" begins with a prompt of \d+ tokens/,
   );
   expect(await warningsFor(50, 'dice')).toBe('');
-  expect(await warningsFor(50, 'gone')).toMatch(/could not be compared .* "gone": .*No table/);
+  expect(await warningsFor(50, 'gone')).toMatch(
+    /workflow_args\.environment_args: .* "gone" could not be begun .*No table/,
+  );
+  await expect(warningsFor(50, 'wrong')).rejects.toThrow(
+    /workflow_args\.environment_args: There is no such game\./,
+  );
 });
 
 it('names generated tasks where the check of the first row fails, or cannot be made', async () => {

@@ -1,13 +1,15 @@
 /** Tests the bridge with a stand-in, and its Python side with an environment that needs only the standard library. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { EnvironmentError, silentLogger } from '@trinity-rft/core';
+import { ConfigError, EnvironmentError, silentLogger } from '@trinity-rft/core';
+import { killGroup } from '@trinity-rft/core/support';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { pythonArgs } from '../../src/drivers/python/args.js';
-import { openBridged, python } from '../../src/drivers/python/python.js';
+import { openBridged, python, script } from '../../src/drivers/python/python.js';
 import { createEnvironments } from '../../src/open/environments.js';
 import { checkEnvironment, type Action, type Environment } from '../../src/index.js';
 
@@ -141,6 +143,64 @@ describe.skipIf(!hasPython)('a world in Python', () => {
     await expect(next.step(text('1'), signal)).rejects.toMatchObject({ code: 'ENVIRONMENT_OVER' });
   });
 
+  const evaluating = async (begins?: string) => {
+    const environment = await python.open({ kind: 'toy:Evaluate', path: here }, context);
+    open.push(environment);
+    return environment.reset({ row: { begins }, seed: 1 }, signal);
+  };
+
+  it.each(['{"loss": float("nan")}', '{(1, 2): 3}', '{"refused": [0]}', '{"refused": 0}', 'None'])(
+    'may have %s as info',
+    async (info) => {
+      const episode = await evaluating(`("begun", ${info})`);
+      expect(await episode.step(text(`"on", 0.5, True, ${info}`), signal)).toMatchObject({
+        ...{ observation: 'on', reward: 0.5, done: true },
+        refused: info === '{"refused": [0]}',
+      });
+    },
+  );
+
+  it.each([
+    ['"on", float("nan"), True', 'step returned the reward nan; expected a finite number, or None'],
+    ['"on", -float("inf"), True', 'step returned the reward -inf; expected a finite number'],
+    ['7, 0, False', 'step returned an observation of type int; expected str'],
+    ['None, 0, False', 'step returned an observation of type NoneType; expected str'],
+  ])('that answers a step with %s is refused: %s', async (action, message) => {
+    const episode = await evaluating();
+    await expect(episode.step(text(action), signal)).rejects.toThrow(message);
+  });
+
+  it('that begins with what is no text is refused', async () => {
+    const begins = '(lambda: (yield))()';
+    await expect(evaluating(begins)).rejects.toThrow(
+      'reset returned an observation of type generator; expected str',
+    );
+  });
+
+  it('reads UTF-8 in every locale', async () => {
+    vi.stubEnv('PYTHONIOENCODING', 'latin-1');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const episode = await evaluating();
+    expect(await episode.step(text('"ä🙂数", 0, False'), signal)).toMatchObject({
+      observation: 'ä🙂数',
+    });
+  });
+
+  it('ends with this process, even in the middle of a step, with the programs that it started', async () => {
+    const child = spawn('python3', ['-u', script()], { detached: true, stdio: 'pipe' });
+    onTestFinished(() => void killGroup(child, 'SIGKILL'));
+    const ask = (id: number, method: string, params: object) =>
+      child.stdin.write(`${JSON.stringify({ id, method, params })}\n`);
+    ask(1, 'make', { kind: 'toy:Evaluate', name: null, config: {}, path: here });
+    ask(2, 'reset', { episode: 'e', seed: 1, task: {} });
+    const action = '__import__("os").system("echo busy; sleep 100000")';
+    ask(3, 'step', { episode: 'e', action });
+    await once(child.stderr, 'data');
+    child.stdin.end();
+    // Standard error stays open until the program has ended, too.
+    expect(await once(child, 'close')).toEqual([null, 'SIGKILL']);
+  });
+
   const openStub = async (kind: string, name: string, config = {}): Promise<Environment> => {
     const environment = await python.open({ kind, name, config, path: `${here}stubs` }, context);
     open.push(environment);
@@ -243,11 +303,37 @@ describe.skipIf(!hasPython)('a world in Python', () => {
     expect(results.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
   });
 
+  it.each([
+    [{ kind: 'gymnasium', path: `${here}stubs` }, /"make": TypeError: .*'name'/],
+    [
+      { kind: 'gymnasium', path: `${here}stubs`, name: 'any', config: { x: 1 } },
+      /TypeError: .*'x'/,
+    ],
+    [
+      { kind: 'gymnasium', path: `${here}stubs`, name: 'Pendulum-v1' },
+      /actions of Pendulum-v1 are Box\(-2\.0, 2\.0\); expected Discrete or Text\. .*MODULE:CLASS/,
+    ],
+    [{ kind: 'toy:Gess', path: here }, /AttributeError: .*'Gess'/],
+    [{ kind: 'toy:Guess', path: here, config: { falt: 1 } }, /TypeError: .*'falt'/],
+  ])('that can never be made is a mistake in %s', async (args, message) => {
+    const opening = python.open(args, context);
+    await expect(opening).rejects.toThrow(ConfigError);
+    await expect(opening).rejects.toThrow(message);
+    await expect(opening).rejects.toThrow(/Correct kind, name or config in environment_args\.$/);
+  });
+
+  it('that may be made later is tried again', async () => {
+    const opening = python.open({ kind: 'toy:Unreachable', path: here }, context);
+    await expect(opening).rejects.toThrow(EnvironmentError);
+  });
+
   it('says what is missing', async () => {
     const noModule = python.open({ kind: 'nowhere:make', path: here }, context);
     const noProgram = python.open({ kind: 'toy:Guess', python: 'no-such-python' }, context);
     await Promise.allSettled([noModule, noProgram]);
-    await expect(noModule).rejects.toThrow(/No module named 'nowhere'.*pip/);
+    await expect(noModule).rejects.toThrow(
+      `No module named 'nowhere', also not in ${path.resolve(here)} (environment_args.path). Install it with pip`,
+    );
     await expect(noProgram).rejects.toThrow(/no-such-python.*cannot be started.*ENOENT/);
     expect(python.checkArgs({ kind: 'toy' })).toMatchObject([{ message: /MODULE:FUNCTION/ }]);
   });

@@ -158,16 +158,17 @@ const python = promisify(execFile);
 const pythonMs = 60_000;
 
 async function missingModules(
-  { program = 'python3', modules, path: folder = '.' }: PythonNeeds,
+  { program = 'python3', modules, path: folder }: PythonNeeds,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const listed = modules.join(', ');
+  const nor = folder === undefined ? '' : `, also not in ${folder} (environment_args.path)`;
   try {
     const options = { signal, timeout: pythonMs };
-    const { stdout } = await python(program, ['-c', finder, folder, ...modules], options);
+    const { stdout } = await python(program, ['-c', finder, folder ?? '.', ...modules], options);
     return (JSON.parse(stdout) as readonly string[]).map(
       (name) =>
-        `the Python module ${name}, which ${program} does not find. Install it with pip for that Python, or name another in environment_args.python.`,
+        `the Python module ${name}, which ${program} does not find${nor}. Install it with pip for that Python, or name another in environment_args.python.`,
     );
   } catch (error) {
     signal.throwIfAborted();

@@ -323,12 +323,16 @@ async function checkFirstRow(
 async function measurePrompts(check: Check): Promise<void> {
   const { stage, extensions, signal, warn } = check;
   if (!isThere(stage.model.modelPath)) return;
-  for (const taskset of stage.buffer.explorerInput.tasksets) {
-    if (taskset.storageType !== 'generated') continue;
+  for (const { taskset, place } of tasksetsOf(stage)) {
+    if (taskset.storageType !== 'generated' || taskset.isEval) continue;
     const { rows } = await readTaskset({ ...taskset, taskCount: 1 }, extensions, check);
     const [row = {}] = rows;
-    const message = await promptWarning({ stage, taskset, row, extensions, signal });
-    if (message !== undefined) warn(['model', 'max_prompt_tokens'], message);
+    const ofArgs = [...place, 'workflow_args', 'environment_args'];
+    const warning = await attempt(check, ofArgs, () =>
+      promptWarning({ stage, taskset, row, extensions, signal }),
+    );
+    if (warning === undefined) continue;
+    warn(warning.about === 'environment_args' ? ofArgs : ['model', warning.about], warning.message);
   }
 }
 

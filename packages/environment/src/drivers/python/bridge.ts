@@ -34,7 +34,9 @@ export interface Bridge {
 const answerSchema = z.object({
   id: z.number(),
   result: z.unknown().optional(),
-  error: z.object({ type: z.string(), message: z.string() }).optional(),
+  error: z
+    .object({ type: z.string(), message: z.string(), passes: z.boolean().default(true) })
+    .optional(),
 });
 type Answer = z.infer<typeof answerSchema>;
 
@@ -160,10 +162,13 @@ const outOfOrder = (name: string, id: number, expected: number | undefined) =>
     `\`${name}\` answered request ${id} while ${expected ?? 'none'} was open, and was killed: answers cannot be told apart.`,
   );
 
+/** Code of an error that each process raises with these arguments, before it has any episodes. */
+export const neverMade = 'ENVIRONMENT_NEVER_MADE';
+
 function raised(
   name: string,
   method: string,
-  { type, message }: { readonly type: string; readonly message: string },
+  { type, message, passes }: NonNullable<Answer['error']>,
   lastWords: string,
 ): TrinityError {
   const missing = type === 'ModuleNotFoundError' || type === 'ImportError';
@@ -173,5 +178,6 @@ function raised(
       `${what} Install it with pip for that Python, or name another in environment_args.python.`,
       { code: 'PYTHON_MODULE' },
     );
-  return broken('ENVIRONMENT_RAISED', `${what}${said(lastWords)}`);
+  const code = method === 'make' && !passes ? neverMade : 'ENVIRONMENT_RAISED';
+  return broken(code, `${what}${said(lastWords)}`);
 }
