@@ -49,6 +49,31 @@ it('leaves open what only the training reward shows', () => {
   ]);
 });
 
+it('leaves open a training reward that jumps early and stays at its plateau', () => {
+  const plateau = explored([0.5625, 1.40625, ...Array<number>(28).fill(1.5)]);
+  const after = evaluated(31, 1.5, 0);
+  const metrics = { ...after.metrics, 'eval/held_out/task_count': 4 };
+  expect(verdict(evaluated(0, 0.625, 1.2), ...plateau, { ...after, metrics })).toEqual([
+    'unclear',
+    'On the evaluation tasks "held_out", the mean reward went from 0.625 to 1.5, which chance alone may do with 4 tasks.',
+    undefined,
+  ]);
+  expect(verdict(...plateau)).toMatchObject([
+    'notEvaluated',
+    'The training reward rose from 0.5625 to 1.5.',
+  ]);
+  const dropped = explored([1.5, 0.7, ...Array<number>(28).fill(0.5)]);
+  expect(verdict(...dropped)).toMatchObject(['worse', 'The training reward fell from 1.5 to 0.5.']);
+});
+
+it('takes a reward that only wavers for no change', () => {
+  const wavering = explored(Array.from({ length: 30 }, (_, i) => 1 + 0.1 * Math.sin(5 * i * i)));
+  expect(verdict(...wavering)).toMatchObject([
+    'same',
+    'The training reward did not move more than by chance, from 1 to 1.1.',
+  ]);
+});
+
 it('names the first cause where nothing was learned', () => {
   expect(verdict(evaluated(0, 0, 0), ...zeros, evaluated(7, 0, 0))).toEqual([
     'same',

@@ -209,6 +209,22 @@ export function isSolved(run: RunRecord): boolean {
 /** Minimum slope of a rising curve, as a multiple of the slope's standard error. */
 export const flatRatio = 2;
 
+/**
+ * Returns whether a curve rises or falls by more than {@link flatRatio} standard errors of its
+ * slope. Fits a line over the steps and one over their logarithm, and takes the better fit: a
+ * reward that jumps early and then stays at a plateau has almost no slope over the steps.
+ */
+export function trendOf(points: readonly Point[]): 'rose' | 'fell' | 'same' {
+  const first = points[0]?.step ?? 0;
+  const logarithmic = points.map(({ step, value }) => ({ step: Math.log1p(step - first), value }));
+  const [ratio = 0] = [points, logarithmic]
+    .map(lineThrough)
+    .map(({ slope, error }) => (slope === 0 ? 0 : slope / error))
+    .toSorted((a, b) => Math.abs(b) - Math.abs(a));
+  if (Math.abs(ratio) <= flatRatio) return 'same';
+  return ratio > 0 ? 'rose' : 'fell';
+}
+
 /** Returns the slope of the least-squares line, and its standard error. */
 export function lineThrough(points: readonly Point[]): { slope: number; error: number } {
   const [x0, y0] = [mean(points.map(({ step }) => step)), mean(valuesOf(points))];
