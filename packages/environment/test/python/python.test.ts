@@ -313,13 +313,16 @@ describe.skipIf(!hasPython)('a world in Python', () => {
       { kind: 'gymnasium', path: `${here}stubs`, name: 'Pendulum-v1' },
       /actions of Pendulum-v1 are Box\(-2\.0, 2\.0\); expected Discrete or Text\. .*MODULE:CLASS/,
     ],
+    [{ kind: 'toy:Guess', path: here, config: { most: 0 } }, /ValueError: most is 0\./],
     [{ kind: 'toy:Gess', path: here }, /AttributeError: .*'Gess'/],
     [{ kind: 'toy:Guess', path: here, config: { falt: 1 } }, /TypeError: .*'falt'/],
   ])('that can never be made is a mistake in %s', async (args, message) => {
     const opening = python.open(args, context);
     await expect(opening).rejects.toThrow(ConfigError);
     await expect(opening).rejects.toThrow(message);
-    await expect(opening).rejects.toThrow(/Correct kind, name or config in environment_args\.$/);
+    await expect(opening).rejects.toThrow(
+      /[^.]\. Correct kind, name or config in environment_args\.$/,
+    );
   });
 
   it('that may be made later is tried again', async () => {

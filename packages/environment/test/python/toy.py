@@ -5,6 +5,8 @@ import random
 
 class Guess:
     def __init__(self, most=9):
+        if most < 1:
+            raise ValueError("most is {}.".format(most))
         self.most = most
 
     def reset(self, seed, task):

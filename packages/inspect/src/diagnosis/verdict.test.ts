@@ -58,19 +58,25 @@ it('leaves open a training reward that jumps early and stays at its plateau', ()
     'On the evaluation tasks "held_out", the mean reward went from 0.625 to 1.5, which chance alone may do with 4 tasks.',
     undefined,
   ]);
-  expect(verdict(...plateau)).toMatchObject([
+  expect(verdict(...plateau)).toEqual([
     'notEvaluated',
     'The training reward rose from 0.5625 to 1.5.',
+    undefined,
   ]);
   const dropped = explored([1.5, 0.7, ...Array<number>(28).fill(0.5)]);
-  expect(verdict(...dropped)).toMatchObject(['worse', 'The training reward fell from 1.5 to 0.5.']);
+  expect(verdict(...dropped)).toEqual([
+    'worse',
+    'The training reward fell from 1.5 to 0.5.',
+    'reward-collapse',
+  ]);
 });
 
 it('takes a reward that only wavers for no change', () => {
   const wavering = explored(Array.from({ length: 30 }, (_, i) => 1 + 0.1 * Math.sin(5 * i * i)));
-  expect(verdict(...wavering)).toMatchObject([
+  expect(verdict(...wavering)).toEqual([
     'same',
     'The training reward did not move more than by chance, from 1 to 1.1.',
+    undefined,
   ]);
 });
 

@@ -172,7 +172,7 @@ function raised(
   lastWords: string,
 ): TrinityError {
   const missing = type === 'ModuleNotFoundError' || type === 'ImportError';
-  const what = `\`${name}\` raised at "${method}": ${type}: ${message}.`;
+  const what = `\`${name}\` raised at "${method}": ${type}: ${message.replace(/\.$/, '')}.`;
   if (missing)
     return new ConfigError(
       `${what} Install it with pip for that Python, or name another in environment_args.python.`,
