@@ -14,7 +14,7 @@ import {
   ListToolsRequestSchema,
   McpError,
 } from '@modelcontextprotocol/sdk/types.js';
-import { silentLogger } from '@trinity-rft/core';
+import { ConfigError, silentLogger } from '@trinity-rft/core';
 import { redactText } from '@trinity-rft/core/support';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
@@ -242,6 +242,7 @@ it('breaks the episode, not the reward, when a server dies, hangs or does not st
     code: 'ENVIRONMENT_START_FAILED',
     message: /no-such-server/,
   });
+  await expect(gone).rejects.toThrow(ConfigError);
   await expect(begin(mcp, filesystem, { prompt: 'x' })).rejects.toThrow(/expects nothing/);
   expect(mcp.checkArgs({})).toMatchObject([{ message: /command of a server or its url/ }]);
 });

@@ -2,7 +2,12 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
-import { ConfigError, describeError, type EnvironmentError } from '@trinity-rft/core';
+import {
+  ConfigError,
+  describeError,
+  type EnvironmentError,
+  type TrinityError,
+} from '@trinity-rft/core';
 import { knowSecretHeaders, knowSecretsOf } from '@trinity-rft/core/support';
 import { broken, cancelled, type Patience, within } from '../../waiting/within.js';
 import type { McpServer } from './server.js';
@@ -30,8 +35,8 @@ const keptLength = 1000;
 
 /**
  * Connects to a server.
- * @throws EnvironmentError if the connection fails, ConfigError if the SDK is not installed, and
- * CancelledError on abort
+ * @throws EnvironmentError if the connection fails, ConfigError if the SDK or the program of the
+ * server is missing, and CancelledError on abort
  */
 export async function connectMcp(
   server: McpServer,
@@ -225,12 +230,17 @@ function nameOf(server: McpServer): string {
 const said = (lastWords: string): string =>
   lastWords === '' ? '' : ` It wrote last: ${lastWords}`;
 
-const notStarted = (name: string, cause: unknown, lastWords: string): EnvironmentError =>
-  broken(
-    'ENVIRONMENT_START_FAILED',
-    `The MCP server ${name} did not start: ${describeError(cause)}. Run the command, or open the address, by hand.${said(lastWords)}`,
-    cause,
-  );
+/**
+ * Creates the error for a server that did not start. If its program is missing, it is a
+ * ConfigError, because retries would fail in the same way.
+ */
+function notStarted(name: string, cause: unknown, lastWords: string): TrinityError {
+  const code = 'ENVIRONMENT_START_FAILED';
+  const message = `The MCP server ${name} did not start: ${describeError(cause)}. Run the command, or open the address, by hand.${said(lastWords)}`;
+  return ['ENOENT', 'EACCES'].includes((cause as NodeJS.ErrnoException).code ?? '')
+    ? new ConfigError(message, { code, cause })
+    : broken(code, message, cause);
+}
 
 const outOfOrder = (name: string): EnvironmentError =>
   broken(
