@@ -215,7 +215,7 @@ export const flatRatio = 2;
  * reward that jumps early and then stays at a plateau has almost no slope over the steps.
  */
 export function trendOf(points: readonly Point[]): 'rose' | 'fell' | 'same' {
-  const first = points[0]?.step ?? 0;
+  const first = least(points.map(({ step }) => step));
   const logarithmic = points.map(({ step, value }) => ({ step: Math.log1p(step - first), value }));
   const [ratio = 0] = [points, logarithmic]
     .map(lineThrough)
