@@ -19,12 +19,12 @@ import importlib
 import json
 import math
 import os
-import queue
 import re
+import select
 import signal
 import sys
 import tempfile
-import threading
+import time
 import warnings
 
 warnings.filterwarnings("ignore")
@@ -231,10 +231,10 @@ kinds = {
 }
 
 
-def checked(observation, method):
-    if isinstance(observation, str):
-        return observation
-    raise TypeError("{} returned an observation of type {}; expected str".format(method, type(observation).__name__))
+def checked(text, what):
+    if isinstance(text, str):
+        return text
+    raise TypeError("{} of type {}; expected str".format(what, type(text).__name__))
 
 
 class Bridge:
@@ -253,15 +253,17 @@ class Bridge:
         try:
             return importlib.import_module(module)
         except ModuleNotFoundError as error:
-            raise ModuleNotFoundError("{}, also not in {} (environment_args.path)".format(error, path))
+            raise ModuleNotFoundError("{}, neither there nor in the folder {}".format(error, path))
 
     def reset(self, episode, seed, task):
         env, self.spare = self.spare or self.create(), None
         self.episodes[episode] = env
         result = env.reset(seed=seed, task=task)
         observation, info = result if isinstance(result, tuple) else (result, {})
-        read = {key: info[key] for key in ["instructions"] if key in (info or {})}
-        return {"observation": checked(observation, "reset"), "info": read}
+        read, instructions = {}, (info or {}).get("instructions")
+        if instructions is not None:
+            read["instructions"] = checked(instructions, "reset returned instructions")
+        return {"observation": checked(observation, "reset returned an observation"), "info": read}
 
     def step(self, episode, action):
         result = self.episodes[episode].step(action)
@@ -272,7 +274,7 @@ class Bridge:
         reward = None if reward is None else float(reward)
         if reward is not None and not math.isfinite(reward):
             raise ValueError("step returned the reward {}; expected a finite number, or None".format(reward))
-        observation = checked(observation, "step")
+        observation = checked(observation, "step returned an observation")
         return {"observation": observation, "reward": reward, "done": bool(done or read["truncated"]), "info": read}
 
     def close(self, episode):
@@ -281,18 +283,24 @@ class Bridge:
             env.close()
 
 
-def read_all(requests, lines):
-    """Passes lines on until the client ends, and then ends this process, even if an environment is still busy."""
-    for line in requests:
-        lines.put(line)
-    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
-        os.killpg(0, signal.SIGKILL)
-    os._exit(0)
+def watch(requests, parent):
+    """Ends the group when the client or the bridge has ended, even if an environment keeps the interpreter busy."""
+    poll = select.poll()
+    poll.register(requests, getattr(select, "POLLRDHUP", select.POLLHUP))
+    while not poll.poll(0) and os.getppid() == parent:
+        time.sleep(1)
+    os.killpg(0, signal.SIGKILL)
 
 
-def passes(error):
-    """True for errors that may pass, such as those of a server that does not answer yet."""
-    return isinstance(error, (OSError, MemoryError)) and not isinstance(error, FileNotFoundError)
+mistakes = (TypeError, AttributeError, NameError, ValueError, AssertionError, SyntaxError, IndentationError)
+
+
+def is_mistake(error):
+    """True for errors of names and arguments, which every attempt raises again.
+
+    Subclasses do not count: libraries derive errors that may pass from these, such as that of an answer that is no JSON.
+    """
+    return type(error) in mistakes or type(error).__module__ == "gymnasium.error"
 
 
 def main():
@@ -300,16 +308,21 @@ def main():
     requests, wire = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    bridge, lines = Bridge(), queue.Queue()
-    threading.Thread(target=read_all, args=(requests, lines), daemon=True).start()
-    while True:
-        message = json.loads(lines.get())
+    parent = os.getpid()
+    if hasattr(os, "fork") and os.getpgrp() == parent and os.fork() == 0:
+        # The client reads these to their end.
+        for held in (wire.fileno(), 1, 2):
+            os.close(held)
+        watch(requests, parent)
+    bridge = Bridge()
+    for line in requests:
+        message = json.loads(line)
         answer = {"id": message["id"]}
         try:
             answer["result"] = getattr(bridge, message["method"])(**message["params"])
             text = json.dumps(answer, allow_nan=False)
         except Exception as error:
-            problem = {"type": type(error).__name__, "message": str(error)[:1000], "passes": passes(error)}
+            problem = {"type": type(error).__name__, "message": str(error)[:1000], "mistake": is_mistake(error)}
             text = json.dumps({"id": message["id"], "error": problem})
         wire.write(text + "\n")
         wire.flush()

@@ -170,11 +170,29 @@ describe.skipIf(!hasPython)('a world in Python', () => {
     await expect(episode.step(text(action), signal)).rejects.toThrow(message);
   });
 
-  it('that begins with what is no text is refused', async () => {
-    const begins = '(lambda: (yield))()';
-    await expect(evaluating(begins)).rejects.toThrow(
-      'reset returned an observation of type generator; expected str',
-    );
+  it.each([
+    ['(lambda: (yield))()', 'an observation of type generator'],
+    ['("on", {"instructions": 7})', 'instructions of type int'],
+    ['("on", {"instructions": object()})', 'instructions of type object'],
+  ])('that begins with %s is refused', async (begins, what) => {
+    await expect(evaluating(begins)).rejects.toThrow(`reset returned ${what}; expected str`);
+  });
+
+  it('need not have instructions', async () => {
+    const { instructions } = await evaluating('("on", {"instructions": None})');
+    expect(instructions).toBeUndefined();
+  });
+
+  it('answers what was asked before the end of its input', async () => {
+    const ask = (id: number, method: string, params: object): string =>
+      `${JSON.stringify({ id, method, params })}\n`;
+    const input = [
+      ask(1, 'make', { kind: 'toy:Evaluate', name: null, config: {}, path: here }),
+      ask(2, 'reset', { episode: 'e', seed: 1, task: {} }),
+      ask(3, 'step', { episode: 'e', action: '__import__("time").sleep(0.2)' }),
+    ].join('');
+    const output = execFileSync('python3', ['-u', script()], { input, encoding: 'utf8' });
+    expect(output.trim().split('\n')).toHaveLength(3);
   });
 
   it('reads UTF-8 in every locale', async () => {
@@ -193,7 +211,9 @@ describe.skipIf(!hasPython)('a world in Python', () => {
       child.stdin.write(`${JSON.stringify({ id, method, params })}\n`);
     ask(1, 'make', { kind: 'toy:Evaluate', name: null, config: {}, path: here });
     ask(2, 'reset', { episode: 'e', seed: 1, task: {} });
-    const action = '__import__("os").system("echo busy; sleep 100000")';
+    // The regular expression keeps the interpreter's lock for days.
+    const action =
+      '__import__("os").system("sleep 100000 & echo busy"), __import__("re").match("(a+)+$", "a" * 50 + "b")';
     ask(3, 'step', { episode: 'e', action });
     await once(child.stderr, 'data');
     child.stdin.end();
@@ -314,6 +334,10 @@ describe.skipIf(!hasPython)('a world in Python', () => {
       /actions of Pendulum-v1 are Box\(-2\.0, 2\.0\); expected Discrete or Text\. .*MODULE:CLASS/,
     ],
     [{ kind: 'toy:Guess', path: here, config: { most: 0 } }, /ValueError: most is 0\./],
+    [
+      { kind: 'gymnasium', path: `${here}stubs`, name: 'FrozenLaek-v1' },
+      /NameNotFound: .*Did you mean: `FrozenLake`\? Correct/,
+    ],
     [{ kind: 'toy:Gess', path: here }, /AttributeError: .*'Gess'/],
     [{ kind: 'toy:Guess', path: here, config: { falt: 1 } }, /TypeError: .*'falt'/],
   ])('that can never be made is a mistake in %s', async (args, message) => {
@@ -321,21 +345,24 @@ describe.skipIf(!hasPython)('a world in Python', () => {
     await expect(opening).rejects.toThrow(ConfigError);
     await expect(opening).rejects.toThrow(message);
     await expect(opening).rejects.toThrow(
-      /[^.]\. Correct kind, name or config in environment_args\.$/,
+      /[^.]\.? Correct kind, name or config in environment_args if the cause is there\.$/,
     );
   });
 
-  it('that may be made later is tried again', async () => {
-    const opening = python.open({ kind: 'toy:Unreachable', path: here }, context);
-    await expect(opening).rejects.toThrow(EnvironmentError);
-  });
+  it.each(['refused', 'socket', 'answer', 'thread', 'gateway'])(
+    'that may be made later is tried again: %s',
+    async (failure) => {
+      const args = { kind: 'toy:Unreachable', path: here, config: { failure } };
+      await expect(python.open(args, context)).rejects.toThrow(EnvironmentError);
+    },
+  );
 
   it('says what is missing', async () => {
     const noModule = python.open({ kind: 'nowhere:make', path: here }, context);
     const noProgram = python.open({ kind: 'toy:Guess', python: 'no-such-python' }, context);
     await Promise.allSettled([noModule, noProgram]);
     await expect(noModule).rejects.toThrow(
-      `No module named 'nowhere', also not in ${path.resolve(here)} (environment_args.path). Install it with pip`,
+      `No module named 'nowhere', neither there nor in the folder ${path.resolve(here)}. Install it with pip for that Python, or correct environment_args.python or environment_args.path.`,
     );
     await expect(noProgram).rejects.toThrow(/no-such-python.*cannot be started.*ENOENT/);
     expect(python.checkArgs({ kind: 'toy' })).toMatchObject([{ message: /MODULE:FUNCTION/ }]);

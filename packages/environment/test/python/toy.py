@@ -35,6 +35,19 @@ class Evaluate:
         return eval(action)
 
 
+class BadAnswer(ValueError):
+    pass
+
+
+failures = {
+    "refused": ConnectionRefusedError("no server yet"),
+    "socket": FileNotFoundError(2, "No such file or directory"),
+    "answer": BadAnswer("no JSON"),
+    "thread": RuntimeError("can't start new thread"),
+    "gateway": KeyError("games"),
+}
+
+
 class Unreachable:
-    def __init__(self):
-        raise ConnectionRefusedError("no server yet")
+    def __init__(self, failure):
+        raise failures[failure]

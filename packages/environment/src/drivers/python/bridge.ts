@@ -35,7 +35,7 @@ const answerSchema = z.object({
   id: z.number(),
   result: z.unknown().optional(),
   error: z
-    .object({ type: z.string(), message: z.string(), passes: z.boolean().default(true) })
+    .object({ type: z.string(), message: z.string(), mistake: z.boolean().default(false) })
     .optional(),
 });
 type Answer = z.infer<typeof answerSchema>;
@@ -168,16 +168,20 @@ export const neverMade = 'ENVIRONMENT_NEVER_MADE';
 function raised(
   name: string,
   method: string,
-  { type, message, passes }: NonNullable<Answer['error']>,
+  { type, message, mistake }: NonNullable<Answer['error']>,
   lastWords: string,
 ): TrinityError {
   const missing = type === 'ModuleNotFoundError' || type === 'ImportError';
-  const what = `\`${name}\` raised at "${method}": ${type}: ${message.replace(/\.$/, '')}.`;
-  if (missing)
-    return new ConfigError(
-      `${what} Install it with pip for that Python, or name another in environment_args.python.`,
-      { code: 'PYTHON_MODULE' },
-    );
-  const code = method === 'make' && !passes ? neverMade : 'ENVIRONMENT_RAISED';
-  return broken(code, `${what}${said(lastWords)}`);
+  const stop = /[.?!]$/.test(message) ? '' : '.';
+  const what = `\`${name}\` raised at "${method}": ${type}: ${message}${stop}`;
+  if (missing) return new ConfigError(`${what} ${installModule}`, { code: 'PYTHON_MODULE' });
+  if (method === 'make' && mistake) {
+    const advice = 'Correct kind, name or config in environment_args if the cause is there.';
+    return broken(neverMade, `${what} ${advice}${said(lastWords)}`);
+  }
+  return broken('ENVIRONMENT_RAISED', `${what}${said(lastWords)}`);
 }
+
+/** Advice for a module that is missing. */
+const installModule =
+  'Install it with pip for that Python, or correct environment_args.python or environment_args.path.';

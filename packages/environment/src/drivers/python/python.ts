@@ -72,11 +72,7 @@ export async function openBridged(
   } catch (error) {
     bridges.close();
     const isMistake = error instanceof EnvironmentError && error.code === neverMade;
-    if (!isMistake) throw error;
-    throw new ConfigError(`${error.message} Correct kind, name or config in environment_args.`, {
-      code: 'ENVIRONMENT_ARGS',
-      cause: error,
-    });
+    throw isMistake ? new ConfigError(error.message, { code: 'ENVIRONMENT_ARGS' }) : error;
   }
   return {
     reset: async (start, signal) => {

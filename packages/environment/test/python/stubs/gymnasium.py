@@ -28,7 +28,13 @@ class Env:
         pass
 
 
+class NameNotFound(Exception):
+    __module__ = "gymnasium.error"
+
+
 def make(name):
+    if name == "FrozenLaek-v1":
+        raise NameNotFound("There is no FrozenLaek. Did you mean: `FrozenLake`?")
     env = Env()
     if name == "Pendulum-v1":
         env.action_space = Box()
