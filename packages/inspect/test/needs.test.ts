@@ -194,6 +194,6 @@ it('verifies variables, packages and Python modules before a run, a check and a 
     mode: 0o755,
   });
   expect(await check({ taskset })).toMatch(
-    /needs the Python module no_such_module, which .*python does not find, also not in .*worlds \(environment_args\.path\)\. Install it with pip/,
+    /needs the Python module no_such_module, which neither .*python nor the folder .*worlds has\. Install it with pip for that Python, or correct environment_args/,
   );
 });

@@ -140,10 +140,12 @@ function isInstalled(name: string, from: string): boolean {
     return true;
   } catch (error) {
     // An installed package that supports only `import` fails with another code. One whose main
-    // entry names a file that it does not ship, such as the SDK of MCP, has a folder.
+    // entry names a file that it does not ship, such as the SDK of MCP, has a manifest.
     return (
       (error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND' ||
-      (resolve.paths(name) ?? []).some((folder) => existsSync(path.join(folder, name)))
+      (resolve.paths(name) ?? []).some((folder) =>
+        existsSync(path.join(folder, name, 'package.json')),
+      )
     );
   }
 }
@@ -162,13 +164,16 @@ async function missingModules(
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const listed = modules.join(', ');
-  const nor = folder === undefined ? '' : `, also not in ${folder} (environment_args.path)`;
+  const where =
+    folder === undefined
+      ? `${program} does not have`
+      : `neither ${program} nor the folder ${folder} has`;
   try {
     const options = { signal, timeout: pythonMs };
     const { stdout } = await python(program, ['-c', finder, folder ?? '.', ...modules], options);
     return (JSON.parse(stdout) as readonly string[]).map(
       (name) =>
-        `the Python module ${name}, which ${program} does not find${nor}. Install it with pip for that Python, or name another in environment_args.python.`,
+        `the Python module ${name}, which ${where}. Install it with pip for that Python, or correct environment_args.python or environment_args.path.`,
     );
   } catch (error) {
     signal.throwIfAborted();
