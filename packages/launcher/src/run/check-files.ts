@@ -318,13 +318,17 @@ async function checkFirstRow(
 }
 
 /**
- * Warns if the prompt of the first generated task is too long. Every rollout of such a task fails.
+ * Reports environments that cannot be opened, and warns if the prompt of the first generated task is
+ * too long: every rollout of such a task fails.
  */
 async function measurePrompts(check: Check): Promise<void> {
   const { stage, extensions, signal, warn } = check;
   if (!isThere(stage.model.modelPath)) return;
+  const seen = new Set<string>();
   for (const { taskset, place } of tasksetsOf(stage)) {
-    if (taskset.storageType !== 'generated' || taskset.isEval) continue;
+    const played = JSON.stringify([taskset.workflow, taskset.workflowArgs, taskset.format]);
+    if (taskset.storageType !== 'generated' || seen.has(played)) continue;
+    seen.add(played);
     const { rows } = await readTaskset({ ...taskset, taskCount: 1 }, extensions, check);
     const [row = {}] = rows;
     const ofArgs = [...place, 'workflow_args', 'environment_args'];
