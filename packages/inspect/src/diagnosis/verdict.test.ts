@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { MetricLine } from '@trinity-rft/monitor';
 import { metricsOf } from './evidence/record.js';
+import { trendOf } from './evidence/series.js';
 import { verdictOf } from './verdict.js';
 
 const explored = (rewards: readonly number[]): readonly MetricLine[] =>
@@ -69,6 +70,13 @@ it('leaves open a training reward that jumps early and stays at its plateau', ()
     'The training reward fell from 1.5 to 0.5.',
     'reward-collapse',
   ]);
+});
+
+it.each([
+  ['a slope of 2.05 standard errors', 1, [0.4, 0.5, 0.8, 0, 0.1, 0.1, 0.1, 0.1]],
+  ['one low value before steps that lie apart', 10, [0, 0.8, 0.9, 0.9, 0.7, 0.5, 0.8, 0.7]],
+])('takes %s for no trend', (_, apart, values) => {
+  expect(trendOf(values.map((value, i) => ({ step: 1 + apart * i, value })))).toBe('same');
 });
 
 it('takes a reward that only wavers for no change', () => {

@@ -289,7 +289,7 @@ export const rewardCollapse: Rule = {
 const flatReward: Rule = {
   name: 'flat-reward',
   title: 'The reward does not rise',
-  when: `over at least ${flatSteps} steps, the slope of the mean reward, over the steps and over their logarithm, is less than ${flatRatio} times its standard error, while less than ${percent(solvedShare)} of the way to the highest reward is covered and no other rule applies`,
+  when: `over at least ${flatSteps} steps, the slope of the mean reward, over the steps and over the logarithm of their rank, is less than ${flatRatio} times its standard error, while less than ${percent(solvedShare)} of the way to the highest reward is covered and no other rule applies`,
   advice:
     'The learning rate is most often too small: try three times as much, by the table of the guide on first settings. More runs in a step make its direction less a matter of chance.',
   isLastResort: true,
