@@ -1,7 +1,7 @@
 /** Tests the bridge with a stand-in, and its Python side with an environment that needs only the standard library. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -96,6 +96,22 @@ describe('a process that breaks', () => {
     const opening = environments.open('python', args, silentLogger);
     const [opened] = await Promise.allSettled([opening, environments.close()]);
     expect(opened).toMatchObject({ status: 'rejected', reason: { reason: 'shutdown' } });
+  });
+
+  it('is tried again where its program has gone since the first one started', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'trinity-python-test-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const command = path.join(folder, 'program');
+    symlinkSync(process.execPath, command);
+    const args = pythonArgs.parse({ kind: 'a:b', processes: 2 });
+    const program = { command, args: [`${here}stand-in.mjs`] };
+    const environment = await openBridged(args, program, signal);
+    open.push(environment);
+    rmSync(command);
+    // The second process is the one with fewer episodes.
+    const gone = environment.reset({ row: {}, seed: 1 }, signal);
+    await expect(gone).rejects.toThrow(EnvironmentError);
+    await expect(gone).rejects.toMatchObject({ code: 'ENVIRONMENT_START_FAILED' });
   });
 
   it('is noticed when equal starts differ', async () => {

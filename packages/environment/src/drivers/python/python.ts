@@ -77,7 +77,7 @@ export async function openBridged(
   return {
     reset: async (start, signal) => {
       const untimed = untimedOf(start);
-      const bridge = await untimed(() => abortable(bridges.some(), signal));
+      const bridge = await untimed(() => abortable(bridges.some(), signal).catch(mayPass));
       const session = { bridge, episode: `e${++episodes}`, untimed };
       const call = ask(session, 'reset', { seed: seedOf(start), task: start.row }, startMs);
       try {
@@ -91,6 +91,14 @@ export async function openBridged(
     },
     close: async () => bridges.close(),
   };
+}
+
+/**
+ * Throws an EnvironmentError in place of a ConfigError of a process that is started again: the first
+ * one was made from the same program and arguments.
+ */
+function mayPass(error: unknown): never {
+  throw error instanceof ConfigError ? broken(error.code, error.message) : error;
 }
 
 /**
