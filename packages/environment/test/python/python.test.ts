@@ -207,8 +207,19 @@ describe.skipIf(!hasPython)('a world in Python', () => {
       ask(2, 'reset', { episode: 'e', seed: 1, task: {} }),
       ask(3, 'step', { episode: 'e', action: '__import__("time").sleep(0.2)' }),
     ].join('');
-    const output = execFileSync('python3', ['-u', script()], { input, encoding: 'utf8' });
+    const output = execFileSync('python3', ['-u', script()], {
+      input,
+      encoding: 'utf8',
+      timeout: 120_000,
+      killSignal: 'SIGKILL',
+    });
     expect(output.trim().split('\n')).toHaveLength(3);
+  });
+
+  it('that cannot import what an action names is no mistake', async () => {
+    const episode = await evaluating();
+    const step = episode.step(text('__import__("no_such_module")'), signal);
+    await expect(step).rejects.toThrow(EnvironmentError);
   });
 
   it('reads UTF-8 in every locale', async () => {

@@ -171,7 +171,8 @@ function raised(
   { type, message, mistake }: NonNullable<Answer['error']>,
   lastWords: string,
 ): TrinityError {
-  const missing = type === 'ModuleNotFoundError' || type === 'ImportError';
+  // A step may import what the policy names.
+  const missing = /^(?:ModuleNotFound|Import)Error$/.test(type) && method !== 'step';
   const stop = /[.?!]$/.test(message) ? '' : '.';
   const what = `\`${name}\` raised at "${method}": ${type}: ${message}${stop}`;
   if (missing) return new ConfigError(`${what} ${installModule}`, { code: 'PYTHON_MODULE' });
