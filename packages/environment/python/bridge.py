@@ -10,28 +10,40 @@
 
 An environment has `reset(seed=..., task=...)`, which returns an observation or (observation, info), and `step(action)`,
 which returns (observation, reward, done), (observation, reward, done, info), or Gymnasium's five values.
-Of `info`, `refused`, `truncated` and `instructions` are read. `close()` is optional.
+An observation is a str; a reward is a finite number, or None. Of `info`, only `refused`, `truncated` and `instructions`
+are read. `close()` is optional.
 """
 
 import hashlib
 import importlib
 import json
+import math
 import os
 import re
+import select
+import signal
 import sys
 import tempfile
+import time
 import warnings
 
 warnings.filterwarnings("ignore")
 
 
 class Gymnasium:
-    """Text spaces, and numbered actions by number or by the names in `actions`."""
+    """Text spaces, and numbered actions by number or by the names in `actions`.
+
+    Spaces that other packages define get the text, except those with `n`, whose actions are numbers.
+    """
 
     def __init__(self, name, actions=None, **config):
         import gymnasium
 
         self.env, self.actions = gymnasium.make(name, **config), actions or []
+        space = self.env.action_space
+        if type(space).__module__.startswith("gymnasium.spaces.") and type(space).__name__ not in ("Discrete", "Text"):
+            problem = "The actions of {} are {}; expected Discrete or Text. Write a class that reads them from text, and name it in kind: MODULE:CLASS"
+            raise TypeError(problem.format(name, space))
 
     def see(self, observation):
         drawn = self.env.render() if self.env.render_mode == "ansi" else None
@@ -219,6 +231,12 @@ kinds = {
 }
 
 
+def checked(text, what):
+    if isinstance(text, str):
+        return text
+    raise TypeError("{} of type {}; expected str".format(what, type(text).__name__))
+
+
 class Bridge:
     def __init__(self):
         self.episodes = {}
@@ -226,25 +244,38 @@ class Bridge:
     def make(self, kind, name, config, path):
         sys.path.insert(0, path)
         module, _, function = kind.partition(":")
-        create = getattr(importlib.import_module(module), function) if function else kinds[kind]
+        create = getattr(self.imported(module, path), function) if function else kinds[kind]
         self.create = lambda: create(**config) if name is None else create(name, **config)
         # Finds out at once what is not installed.
         self.spare = self.create()
+
+    def imported(self, module, path):
+        try:
+            return importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError("{}, neither there nor in the folder {}".format(error, path))
 
     def reset(self, episode, seed, task):
         env, self.spare = self.spare or self.create(), None
         self.episodes[episode] = env
         result = env.reset(seed=seed, task=task)
         observation, info = result if isinstance(result, tuple) else (result, {})
-        return {"observation": observation, "info": info}
+        read, instructions = {}, (info or {}).get("instructions")
+        if instructions is not None:
+            read["instructions"] = checked(instructions, "reset returned instructions")
+        return {"observation": checked(observation, "reset returned an observation"), "info": read}
 
     def step(self, episode, action):
         result = self.episodes[episode].step(action)
         observation, reward, done, *rest = result
         truncated, info = rest if len(rest) == 2 else (False, rest[0] if rest else {})
-        info = {**info, "truncated": bool(truncated or info.get("truncated"))}
+        info = info or {}
+        read = {"refused": bool(info.get("refused")), "truncated": bool(truncated or info.get("truncated"))}
         reward = None if reward is None else float(reward)
-        return {"observation": observation, "reward": reward, "done": bool(done or info["truncated"]), "info": info}
+        if reward is not None and not math.isfinite(reward):
+            raise ValueError("step returned the reward {}; expected a finite number, or None".format(reward))
+        observation = checked(observation, "step returned an observation")
+        return {"observation": observation, "reward": reward, "done": bool(done or read["truncated"]), "info": read}
 
     def close(self, episode):
         env = self.episodes.pop(episode, None)
@@ -252,19 +283,46 @@ class Bridge:
             env.close()
 
 
+def watch(requests, parent):
+    """Ends the group when the client or the bridge has ended, even if an environment keeps the interpreter busy."""
+    poll = select.poll()
+    poll.register(requests, getattr(select, "POLLRDHUP", select.POLLHUP))
+    while not poll.poll(0) and os.getppid() == parent:
+        time.sleep(1)
+    os.killpg(0, signal.SIGKILL)
+
+
+mistakes = (TypeError, AttributeError, NameError, ValueError, AssertionError, SyntaxError, IndentationError)
+
+
+def is_mistake(error):
+    """True for errors of names and arguments, which every attempt raises again.
+
+    Subclasses do not count: libraries derive errors that may pass from these, such as that of an answer that is no JSON.
+    """
+    return type(error) in mistakes or type(error).__module__ == "gymnasium.error"
+
+
 def main():
-    # Libraries print to standard output: only this copy of it carries messages.
-    wire = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    # Libraries use standard input and output: only these copies carry messages.
+    requests, wire = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
+    parent = os.getpid()
+    if hasattr(os, "fork") and os.getpgrp() == parent and os.fork() == 0:
+        # The client reads these to their end.
+        for held in (wire.fileno(), 1, 2):
+            os.close(held)
+        watch(requests, parent)
     bridge = Bridge()
-    for line in sys.stdin:
+    for line in requests:
         message = json.loads(line)
         answer = {"id": message["id"]}
         try:
             answer["result"] = getattr(bridge, message["method"])(**message["params"])
-            text = json.dumps(answer, default=str, allow_nan=False)
+            text = json.dumps(answer, allow_nan=False)
         except Exception as error:
-            problem = {"type": type(error).__name__, "message": str(error)[:1000]}
+            problem = {"type": type(error).__name__, "message": str(error)[:1000], "mistake": is_mistake(error)}
             text = json.dumps({"id": message["id"], "error": problem})
         wire.write(text + "\n")
         wire.flush()

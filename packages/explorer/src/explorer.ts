@@ -25,8 +25,8 @@ export interface Explorer {
   /**
    * Explores until the tasks run out or `maxSteps` is reached, starting from `state` if it is
    * given. Resolves with the last explore step.
-   * @throws CancelledError when stopped, and WorkflowError if every rollout of several consecutive
-   * steps failed
+   * @throws CancelledError when stopped, WorkflowError if every rollout of several consecutive steps
+   * failed, and the errors of `RunningTask.outcome`
    */
   run(state?: ExplorerState): Promise<number>;
   /** Evaluates all sets with the weights in use. Returns metrics under `<prefix>/<set>/`. */

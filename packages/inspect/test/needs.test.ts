@@ -149,6 +149,15 @@ it('names rows without what the workflow or the reward function reads, with thei
   expect(await check({ taskset: lake })).toMatch(/does not fit the environment sudoku: puzzle/);
 });
 
+it('finds the installed SDK of MCP, which has no file for require', async () => {
+  const workflow_args = {
+    environment: 'mcp',
+    environment_args: { command: 'node', args: ['server.js'] },
+  };
+  const taskset = { default_workflow_type: 'environment_workflow', workflow_args };
+  expect(await check({ taskset, rows: [{ prompt: 'Go.', expected_answer: 'Gone.' }] })).toBe('');
+});
+
 it('verifies variables, packages and Python modules before a run, a check and a debug run', async () => {
   const plugin = { default_workflow_type: 'greedy' };
   const rows = [{ prompt: '1', hint: 'h', answer: '2' }];
@@ -165,7 +174,11 @@ it('verifies variables, packages and Python modules before a run, a check and a 
   const terminal = { isTTY: false, columns: () => 80, write: () => undefined };
   await expect(run({ configPath, ...more, terminal, env: {} })).rejects.toThrow(/GREEDY_KEY/);
 
-  const environment_args = { kind: 'no_such_module:make', python: path.join(root, 'python') };
+  const environment_args = {
+    kind: 'no_such_module:make',
+    python: path.join(root, 'python'),
+    path: 'worlds',
+  };
   const played = { environment: 'python', environment_args };
   const generated = { storage_type: 'generated', task_count: 2, path: undefined };
   const taskset = {
@@ -181,6 +194,6 @@ it('verifies variables, packages and Python modules before a run, a check and a 
     mode: 0o755,
   });
   expect(await check({ taskset })).toMatch(
-    /needs the Python module no_such_module, which .*python does not find\. Install it with pip/,
+    /needs the Python module no_such_module, which neither .*python nor the folder .*worlds has\. Install it with pip for that Python, or correct environment_args/,
   );
 });

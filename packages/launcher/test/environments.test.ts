@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { json } from 'node:stream/consumers';
 import { planConfig, renderPlan } from '@trinity-rft/config';
-import { EnvironmentError, TaskError } from '@trinity-rft/core';
+import { ConfigError, EnvironmentError, TaskError } from '@trinity-rft/core';
 import type { EngineFactory } from '@trinity-rft/core/engine';
 import {
   defineEnvironment,
@@ -81,6 +81,8 @@ interface RunWithOptions {
   readonly environments?: readonly EnvironmentDefinition[];
   readonly environment_failures?: unknown;
   readonly auxiliary_models?: unknown;
+  readonly evals?: unknown;
+  readonly eval_on_startup?: boolean;
 }
 
 const settings = {
@@ -93,7 +95,7 @@ const settings = {
 
 const runWith = (
   taskset: Readonly<Record<string, unknown>>,
-  { environments = [dice], ...explorer }: RunWithOptions = {},
+  { environments = [dice], evals, ...explorer }: RunWithOptions = {},
 ) => {
   const config = {
     ...settings,
@@ -103,6 +105,7 @@ const runWith = (
       explorer_input: {
         default_workflow_type: 'environment_workflow',
         taskset: { storage_type: 'generated', ...taskset },
+        ...(evals !== undefined && { eval_tasksets: evals }),
       },
     },
   };
@@ -152,6 +155,27 @@ it.each([
   ],
 ])('refuses %o before it starts', async (taskset, message) => {
   await expect(runWith(taskset)).rejects.toThrow(message);
+});
+
+it('ends at an environment of an evaluation that its configuration does not fit', async () => {
+  const wrong = defineEnvironment({
+    name: 'wrong',
+    description: 'Guess.',
+    tasks: ({ count }) => Array.from({ length: count }, (_, row) => ({ row })),
+    open: () => Promise.reject(new ConfigError('There is no such game.', { code: 'WRONG' })),
+  });
+  rmSync(path.join(root, 'runs'), { recursive: true, force: true });
+  const evaluated = { storage_type: 'generated', task_count: 2, name: 'fresh' };
+  const running = runWith(
+    { workflow_args: { environment: 'dice' }, task_count: 4 },
+    {
+      environments: [dice, wrong],
+      evals: [{ ...evaluated, workflow_args: { environment: 'wrong' } }],
+      eval_on_startup: true,
+    },
+  );
+  await expect(running).rejects.toThrow(ConfigError);
+  await expect(running).rejects.toThrow(/Row \d of task set "fresh" cannot be played/);
 });
 
 it('names the tasks that it generates where they have changed since the run was started', async () => {
@@ -277,19 +301,34 @@ it('says whether a judge or words grade, and which judge is not there', async ()
 });
 
 it('compares the first generated task with the longest prompt of the model', async () => {
-  const warningsFor = async (max_prompt_tokens: number, environment: string) => {
-    const taskset = { storage_type: 'generated', task_count: 4, workflow_args: { environment } };
+  const warningsFor = async (
+    max_prompt_tokens: number,
+    environment: string,
+    evaluated = 'dice',
+  ) => {
+    const generated = (name: string) => ({
+      ...{ storage_type: 'generated', task_count: 4 },
+      workflow_args: { environment: name },
+    });
     const config = {
       ...settings,
       model: { ...settings.model, max_prompt_tokens, max_response_tokens: 4 },
       buffer: {
         batch_size: 2,
-        explorer_input: { taskset: { name: 'dice', ...taskset }, default_workflow_type },
+        explorer_input: {
+          taskset: { name: 'dice', ...generated(environment) },
+          eval_tasksets: [{ name: 'fresh', ...generated(evaluated) }],
+          default_workflow_type,
+        },
       },
     };
     const configPath = path.join(root, 'prompt.yaml');
     writeFileSync(configPath, JSON.stringify(config));
-    const environments = [dice, { ...dice, name: 'gone', open: () => Promise.reject(gone) }];
+    const failing = (name: string, error: Error) => ({
+      ...{ ...dice, name },
+      open: () => Promise.reject(error),
+    });
+    const environments = [dice, failing('gone', gone), failing('wrong', wrong)];
     const read = { configPath, cwd: root, engines: [bigrams], environments, env: {} };
     const { loaded, ...extensions } = await readConfiguration(read);
     const { signal } = new AbortController();
@@ -299,11 +338,20 @@ it('compares the first generated task with the longest prompt of the model', asy
   };
   const default_workflow_type = 'environment_workflow';
   const gone = new EnvironmentError('No table.', { code: 'GONE' });
+  const wrong = new ConfigError('There is no such game.', { code: 'WRONG' });
   expect(await warningsFor(2, 'dice')).toMatch(
     /prompt\.yaml:1:\d+ model\.max_prompt_tokens: got 2, .* "dice" begins with a prompt of \d+ tokens/,
   );
   expect(await warningsFor(50, 'dice')).toBe('');
-  expect(await warningsFor(50, 'gone')).toMatch(/could not be compared .* "gone": .*No table/);
+  expect(await warningsFor(50, 'gone')).toMatch(
+    /workflow_args\.environment_args: .* "gone" could not be begun .*No table/,
+  );
+  await expect(warningsFor(50, 'wrong')).rejects.toThrow(
+    /taskset\.workflow_args\.environment_args: There is no such game\./,
+  );
+  await expect(warningsFor(50, 'dice', 'wrong')).rejects.toThrow(
+    /eval_tasksets\[0\]\.workflow_args\.environment_args: There is no such game\./,
+  );
 });
 
 it('names generated tasks where the check of the first row fails, or cannot be made', async () => {

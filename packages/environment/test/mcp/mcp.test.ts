@@ -1,9 +1,11 @@
 /** Tests npm servers over stdio, a server over HTTP, and a server that fails. */
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
@@ -14,7 +16,7 @@ import {
   ListToolsRequestSchema,
   McpError,
 } from '@modelcontextprotocol/sdk/types.js';
-import { silentLogger } from '@trinity-rft/core';
+import { ConfigError, EnvironmentError, silentLogger } from '@trinity-rft/core';
 import { redactText } from '@trinity-rft/core/support';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
@@ -242,6 +244,7 @@ it('breaks the episode, not the reward, when a server dies, hangs or does not st
     code: 'ENVIRONMENT_START_FAILED',
     message: /no-such-server/,
   });
+  await expect(gone).rejects.toThrow(ConfigError);
   await expect(begin(mcp, filesystem, { prompt: 'x' })).rejects.toThrow(/expects nothing/);
   expect(mcp.checkArgs({})).toMatchObject([{ message: /command of a server or its url/ }]);
 });
@@ -306,6 +309,33 @@ it.each([
   ['headers', { command: node, headers: { 'x-q': 'y' } }],
 ])('refuses arguments that have no effect: %s', (place, args) => {
   expect(mcp.checkArgs(args)).toMatchObject([{ path: [place] }]);
+});
+
+it('takes a program that is gone for a mistake only before its first start', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'trinity-mcp-test-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const program = path.join(folder, 'server');
+  symlinkSync(node, program);
+  const environment = await mcp.open(
+    { ...filesystem, command: program },
+    { logger: silentLogger, signal },
+  );
+  const start = { row: { prompt: 'x', expected_answer: 'y' }, seed: 1 };
+  await (await environment.reset(start, signal)).close();
+  rmSync(program);
+  const gone = environment.reset(start, signal);
+  await expect(gone).rejects.toThrow(EnvironmentError);
+  await expect(gone).rejects.toThrow('ENOENT');
+});
+
+it('names a working folder that does not exist', async () => {
+  const away = mcpEnvironment({
+    ...{ name: 'away', description: 'Elsewhere.', reward: () => 1 },
+    server: () => ({ command: node, cwd: '/no/such/folder' }),
+  });
+  await expect(begin(away, {}, { prompt: 'x' })).rejects.toThrow(
+    'did not start: its working folder /no/such/folder (cwd) does not exist.',
+  );
 });
 
 it('has room for another episode where the folder of one cannot be made', async () => {

@@ -1,13 +1,15 @@
 /** Tests the bridge with a stand-in, and its Python side with an environment that needs only the standard library. */
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { EnvironmentError, silentLogger } from '@trinity-rft/core';
+import { ConfigError, EnvironmentError, silentLogger } from '@trinity-rft/core';
+import { killGroup } from '@trinity-rft/core/support';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { pythonArgs } from '../../src/drivers/python/args.js';
-import { openBridged, python } from '../../src/drivers/python/python.js';
+import { openBridged, python, script } from '../../src/drivers/python/python.js';
 import { createEnvironments } from '../../src/open/environments.js';
 import { checkEnvironment, type Action, type Environment } from '../../src/index.js';
 
@@ -96,6 +98,22 @@ describe('a process that breaks', () => {
     expect(opened).toMatchObject({ status: 'rejected', reason: { reason: 'shutdown' } });
   });
 
+  it('is tried again where its program has gone since the first one started', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'trinity-python-test-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const command = path.join(folder, 'program');
+    symlinkSync(process.execPath, command);
+    const args = pythonArgs.parse({ kind: 'a:b', processes: 2 });
+    const program = { command, args: [`${here}stand-in.mjs`] };
+    const environment = await openBridged(args, program, signal);
+    open.push(environment);
+    rmSync(command);
+    // The second process is the one with fewer episodes.
+    const gone = environment.reset({ row: {}, seed: 1 }, signal);
+    await expect(gone).rejects.toThrow(EnvironmentError);
+    await expect(gone).rejects.toMatchObject({ code: 'ENVIRONMENT_START_FAILED' });
+  });
+
   it('is noticed when equal starts differ', async () => {
     const environment = await standIn({ processes: 2 });
     const row = { showPid: true };
@@ -139,6 +157,95 @@ describe.skipIf(!hasPython)('a world in Python', () => {
       reward: 0,
     });
     await expect(next.step(text('1'), signal)).rejects.toMatchObject({ code: 'ENVIRONMENT_OVER' });
+  });
+
+  const evaluating = async (begins?: string) => {
+    const environment = await python.open({ kind: 'toy:Evaluate', path: here }, context);
+    open.push(environment);
+    return environment.reset({ row: { begins }, seed: 1 }, signal);
+  };
+
+  it.each(['{"loss": float("nan")}', '{(1, 2): 3}', '{"refused": [0]}', '{"refused": 0}', 'None'])(
+    'may have %s as info',
+    async (info) => {
+      const episode = await evaluating(`("begun", ${info})`);
+      expect(await episode.step(text(`"on", 0.5, True, ${info}`), signal)).toMatchObject({
+        ...{ observation: 'on', reward: 0.5, done: true },
+        refused: info === '{"refused": [0]}',
+      });
+    },
+  );
+
+  it.each([
+    ['"on", float("nan"), True', 'step returned the reward nan; expected a finite number, or None'],
+    ['"on", -float("inf"), True', 'step returned the reward -inf; expected a finite number'],
+    ['7, 0, False', 'step returned an observation of type int; expected str'],
+    ['None, 0, False', 'step returned an observation of type NoneType; expected str'],
+  ])('that answers a step with %s is refused: %s', async (action, message) => {
+    const episode = await evaluating();
+    await expect(episode.step(text(action), signal)).rejects.toThrow(message);
+  });
+
+  it.each([
+    ['(lambda: (yield))()', 'an observation of type generator'],
+    ['("on", {"instructions": 7})', 'instructions of type int'],
+    ['("on", {"instructions": object()})', 'instructions of type object'],
+  ])('that begins with %s is refused', async (begins, what) => {
+    await expect(evaluating(begins)).rejects.toThrow(`reset returned ${what}; expected str`);
+  });
+
+  it('need not have instructions', async () => {
+    const { instructions } = await evaluating('("on", {"instructions": None})');
+    expect(instructions).toBeUndefined();
+  });
+
+  it('answers what was asked before the end of its input', async () => {
+    const ask = (id: number, method: string, params: object): string =>
+      `${JSON.stringify({ id, method, params })}\n`;
+    const input = [
+      ask(1, 'make', { kind: 'toy:Evaluate', name: null, config: {}, path: here }),
+      ask(2, 'reset', { episode: 'e', seed: 1, task: {} }),
+      ask(3, 'step', { episode: 'e', action: '__import__("time").sleep(0.2)' }),
+    ].join('');
+    const output = execFileSync('python3', ['-u', script()], {
+      input,
+      encoding: 'utf8',
+      timeout: 120_000,
+      killSignal: 'SIGKILL',
+    });
+    expect(output.trim().split('\n')).toHaveLength(3);
+  });
+
+  it('that cannot import what an action names is no mistake', async () => {
+    const episode = await evaluating();
+    const step = episode.step(text('__import__("no_such_module")'), signal);
+    await expect(step).rejects.toThrow(EnvironmentError);
+  });
+
+  it('reads UTF-8 in every locale', async () => {
+    vi.stubEnv('PYTHONIOENCODING', 'latin-1');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const episode = await evaluating();
+    expect(await episode.step(text('"ä🙂数", 0, False'), signal)).toMatchObject({
+      observation: 'ä🙂数',
+    });
+  });
+
+  it('ends with this process, even in the middle of a step, with the programs that it started', async () => {
+    const child = spawn('python3', ['-u', script()], { detached: true, stdio: 'pipe' });
+    onTestFinished(() => void killGroup(child, 'SIGKILL'));
+    const ask = (id: number, method: string, params: object) =>
+      child.stdin.write(`${JSON.stringify({ id, method, params })}\n`);
+    ask(1, 'make', { kind: 'toy:Evaluate', name: null, config: {}, path: here });
+    ask(2, 'reset', { episode: 'e', seed: 1, task: {} });
+    // The regular expression keeps the interpreter's lock for days.
+    const action =
+      '__import__("os").system("sleep 100000 & echo busy"), __import__("re").match("(a+)+$", "a" * 50 + "b")';
+    ask(3, 'step', { episode: 'e', action });
+    await once(child.stderr, 'data');
+    child.stdin.end();
+    // Standard error stays open until the program has ended, too.
+    expect(await once(child, 'close')).toEqual([null, 'SIGKILL']);
   });
 
   const openStub = async (kind: string, name: string, config = {}): Promise<Environment> => {
@@ -243,11 +350,47 @@ describe.skipIf(!hasPython)('a world in Python', () => {
     expect(results.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
   });
 
+  it.each([
+    [{ kind: 'gymnasium', path: `${here}stubs` }, /"make": TypeError: .*'name'/],
+    [
+      { kind: 'gymnasium', path: `${here}stubs`, name: 'any', config: { x: 1 } },
+      /TypeError: .*'x'/,
+    ],
+    [
+      { kind: 'gymnasium', path: `${here}stubs`, name: 'Pendulum-v1' },
+      /actions of Pendulum-v1 are Box\(-2\.0, 2\.0\); expected Discrete or Text\. .*MODULE:CLASS/,
+    ],
+    [{ kind: 'toy:Guess', path: here, config: { most: 0 } }, /ValueError: most is 0\./],
+    [
+      { kind: 'gymnasium', path: `${here}stubs`, name: 'FrozenLaek-v1' },
+      /NameNotFound: .*Did you mean: `FrozenLake`\? Correct/,
+    ],
+    [{ kind: 'toy:Gess', path: here }, /AttributeError: .*'Gess'/],
+    [{ kind: 'toy:Guess', path: here, config: { falt: 1 } }, /TypeError: .*'falt'/],
+  ])('that can never be made is a mistake in %s', async (args, message) => {
+    const opening = python.open(args, context);
+    await expect(opening).rejects.toThrow(ConfigError);
+    await expect(opening).rejects.toThrow(message);
+    await expect(opening).rejects.toThrow(
+      /[^.]\.? Correct kind, name or config in environment_args if the cause is there\.$/,
+    );
+  });
+
+  it.each(['refused', 'socket', 'answer', 'thread', 'gateway'])(
+    'that may be made later is tried again: %s',
+    async (failure) => {
+      const args = { kind: 'toy:Unreachable', path: here, config: { failure } };
+      await expect(python.open(args, context)).rejects.toThrow(EnvironmentError);
+    },
+  );
+
   it('says what is missing', async () => {
     const noModule = python.open({ kind: 'nowhere:make', path: here }, context);
     const noProgram = python.open({ kind: 'toy:Guess', python: 'no-such-python' }, context);
     await Promise.allSettled([noModule, noProgram]);
-    await expect(noModule).rejects.toThrow(/No module named 'nowhere'.*pip/);
+    await expect(noModule).rejects.toThrow(
+      `No module named 'nowhere', neither there nor in the folder ${path.resolve(here)}. Install it with pip for that Python, or correct environment_args.python or environment_args.path.`,
+    );
     await expect(noProgram).rejects.toThrow(/no-such-python.*cannot be started.*ENOENT/);
     expect(python.checkArgs({ kind: 'toy' })).toMatchObject([{ message: /MODULE:FUNCTION/ }]);
   });

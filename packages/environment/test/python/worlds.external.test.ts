@@ -14,22 +14,19 @@ async function programWith(context: TestContext, names: readonly string[]): Prom
   return 'missing' in found ? context.skip(found.missing) : found.program;
 }
 
-/** Plays `actions`; for an environment without a `solution` in its info, the caller passes them. */
-async function play(
-  program: string,
-  args: Record<string, unknown>,
-  actions: readonly string[] | undefined,
-) {
+/** Plays the actions, by default those of an environment of `solved.py`. */
+async function play(program: string, args: Record<string, unknown>, actions?: readonly string[]) {
   const bridge = startBridge({ command: program, args: ['-u', script()] });
   try {
-    await bridge.call('make', { config: {}, path: '.', ...args }, installMs);
+    await bridge.call('make', { config: {}, path: import.meta.dirname, ...args }, installMs);
     const params = { episode: 'e', seed: 7, task: {} };
     const reset = (await bridge.call('reset', params, installMs)) as {
       readonly observation: string;
-      readonly info: { readonly solution?: readonly string[] };
+      readonly info: { readonly instructions?: string };
     };
+    const { instructions = '[]' } = reset.info;
     let [total, steps, done] = [0, 0, false];
-    for (const action of actions ?? reset.info.solution ?? []) {
+    for (const action of actions ?? (JSON.parse(instructions) as readonly string[])) {
       if (done) break;
       const step = (await bridge.call('step', { episode: 'e', action }, installMs)) as {
         readonly reward: number | null;
@@ -81,8 +78,9 @@ describe('environments in Python', { tags: ['external'], timeout: installMs }, (
 
   it('ScienceWorld: the gold path earns 1', async (context) => {
     const program = await programWith(context, packages);
-    const args = { kind: 'scienceworld', name: 'find-living-thing', config: { solution: true } };
-    const played = await play(program, args, undefined);
+    const kind = 'solved:ScienceWorld';
+    const args = { kind, name: 'find-living-thing', config: { solution: true } };
+    const played = await play(program, args);
     expect(played).toMatchObject({ done: true, observation: /Your task is to find/ });
     expect(played.total).toBeCloseTo(1);
   });
@@ -90,7 +88,7 @@ describe('environments in Python', { tags: ['external'], timeout: installMs }, (
   it('TextWorld: a generated game is won', async (context) => {
     const program = await programWith(context, ['textworld==1.7.0']);
     const config = { rewards: 'dense', goal: 'detailed' };
-    const played = await play(program, { kind: 'textworld', name: 'tw-simple', config }, undefined);
+    const played = await play(program, { kind: 'solved:TextWorld', name: 'tw-simple', config });
     expect(played).toMatchObject({ done: true, steps: 8 });
     expect(played.total).toBeCloseTo(1);
   });

@@ -1,5 +1,5 @@
 /** Starts tasks. Tasks in progress can be cut off. */
-import type { RewardFn, Runtime, Task } from '@trinity-rft/core';
+import { ConfigError, type RewardFn, type Runtime, type Task } from '@trinity-rft/core';
 import type { WorkflowDefinition } from '@trinity-rft/workflow';
 import pLimit from 'p-limit';
 import type { EnvironmentCircuits } from './environment-circuits.js';
@@ -10,7 +10,11 @@ import { cutOffError } from './task-end.js';
 
 export interface RunningTask {
   readonly task: Task;
-  /** Outcome of the task. The promise rejects only when the explorer is stopped. */
+  /**
+   * Outcome of the task. The promise rejects when the explorer is stopped, with an EnvironmentError
+   * if the environment has failed for too long, and with a ConfigError if the environment cannot be
+   * played as it is configured.
+   */
   readonly outcome: Promise<TaskOutcome>;
   /** Cancels unfinished rollouts. Finished rollouts keep their outcomes. */
   cutOff(): void;
@@ -48,16 +52,33 @@ export function taskStarter(options: StartTaskOptions): StartTask {
   const shared = { ...attempts, limit, pool, circuits, runtime, signal };
   return (task, onRunsEnded) => {
     const cut = new AbortController();
+    const definition = options.workflow(task.workflow);
     const outcome = runTask(task, {
       ...shared,
-      definition: options.workflow(task.workflow),
+      definition,
       rewardFn: options.rewardFn(task),
       cutOff: cut.signal,
       onRunsEnded,
-    });
+    }).then((ended) => (definition.environment ? playable(ended) : ended));
     // The promise is awaited when its step is finished. Before that, a failure must not be reported
     // as unhandled.
     outcome.catch(() => undefined);
     return { task, outcome, cutOff: () => cut.abort(cutOffError()) };
   };
+}
+
+/**
+ * Returns the outcome. @throws ConfigError if a mistake in the configuration ended a run: all runs in
+ * that environment would fail, and their evaluation would say nothing about the policy.
+ */
+function playable(outcome: TaskOutcome): TaskOutcome {
+  for (const run of outcome.runs)
+    if (run.status === 'failed' && run.error instanceof ConfigError) {
+      const { taskset, row } = outcome.task.index;
+      throw new ConfigError(`Row ${row} of task set "${taskset}" cannot be played.`, {
+        code: run.error.code,
+        cause: run.error,
+      });
+    }
+  return outcome;
 }

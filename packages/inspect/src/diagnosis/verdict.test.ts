@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { MetricLine } from '@trinity-rft/monitor';
 import { metricsOf } from './evidence/record.js';
+import { trendOf } from './evidence/series.js';
 import { verdictOf } from './verdict.js';
 
 const explored = (rewards: readonly number[]): readonly MetricLine[] =>
@@ -45,6 +46,44 @@ it('leaves open what only the training reward shows', () => {
   expect(verdict(evaluated(0, 0.1, 0.2), ...rising, evaluated(7, 0.2, 0.2))).toEqual([
     'unclear',
     'On the evaluation tasks "held_out", the mean reward went from 0.1 to 0.2, which chance alone may do.',
+    undefined,
+  ]);
+});
+
+it('leaves open a training reward that jumps early and stays at its plateau', () => {
+  const plateau = explored([0.5625, 1.40625, ...Array<number>(28).fill(1.5)]);
+  const after = evaluated(31, 1.5, 0);
+  const metrics = { ...after.metrics, 'eval/held_out/task_count': 4 };
+  expect(verdict(evaluated(0, 0.625, 1.2), ...plateau, { ...after, metrics })).toEqual([
+    'unclear',
+    'On the evaluation tasks "held_out", the mean reward went from 0.625 to 1.5, which chance alone may do with 4 tasks.',
+    undefined,
+  ]);
+  expect(verdict(...plateau)).toEqual([
+    'notEvaluated',
+    'The training reward rose from 0.5625 to 1.5.',
+    undefined,
+  ]);
+  const dropped = explored([1.5, 0.7, ...Array<number>(28).fill(0.5)]);
+  expect(verdict(...dropped)).toEqual([
+    'worse',
+    'The training reward fell from 1.5 to 0.5.',
+    'reward-collapse',
+  ]);
+});
+
+it.each([
+  ['a slope of 2.05 standard errors', 1, [0.4, 0.5, 0.8, 0, 0.1, 0.1, 0.1, 0.1]],
+  ['one low value before steps that lie apart', 10, [0, 0.8, 0.9, 0.9, 0.7, 0.5, 0.8, 0.7]],
+])('takes %s for no trend', (_, apart, values) => {
+  expect(trendOf(values.map((value, i) => ({ step: 1 + apart * i, value })))).toBe('same');
+});
+
+it('takes a reward that only wavers for no change', () => {
+  const wavering = explored(Array.from({ length: 30 }, (_, i) => 1 + 0.1 * Math.sin(5 * i * i)));
+  expect(verdict(...wavering)).toEqual([
+    'same',
+    'The training reward did not move more than by chance, from 1 to 1.1.',
     undefined,
   ]);
 });

@@ -4,14 +4,7 @@ import { diagnose } from './diagnose.js';
 import { short } from './evidence/format.js';
 import type { MetricRole, Point, RunRecord } from './evidence/record.js';
 import type { Finding } from './evidence/rule.js';
-import {
-  evalName,
-  flatRatio,
-  lineThrough,
-  newestOfSteps,
-  rewardCourse,
-  valuesOf,
-} from './evidence/series.js';
+import { evalName, newestOfSteps, rewardCourse, trendOf, valuesOf } from './evidence/series.js';
 
 export interface Verdict {
   readonly kind: keyof typeof headlines;
@@ -74,7 +67,7 @@ export type PairedOf = (evaluation: {
 /**
  * Returns the verdict on a run. If the run was evaluated at least twice, it counts as better or
  * worse only if the interval of the difference between the first and the last evaluation excludes
- * 0. Otherwise the slope of the training reward decides. Returns undefined if there are neither
+ * 0. Otherwise the trend of the training reward decides. Returns undefined if there are neither
  * evaluations nor rewards.
  */
 export function verdictOf(run: RunRecord, pairedOf?: PairedOf): Verdict | undefined {
@@ -150,7 +143,9 @@ function changeOf(
   const { low, high } = interval ?? { low: difference, high: difference };
   const change = low > 0 ? 'rose' : high < 0 ? 'fell' : 'same';
   const [from, to] = [short(first.value), short(last.value)];
-  const chance = change === 'same' ? ', which chance alone may do' : '';
+  const tasks =
+    taskCount === undefined ? '' : ` with ${taskCount} task${taskCount === 1 ? '' : 's'}`;
+  const chance = change === 'same' ? `, which chance alone may do${tasks}` : '';
   const verb = change === 'same' ? 'went' : change;
   const course = from === to ? `stayed at ${to}` : `${verb} from ${from} to ${to}${chance}`;
   const text = `On the evaluation tasks "${set}", the ${measuredAs(metric)} ${course}.`;
@@ -177,9 +172,7 @@ function trainingReward(run: RunRecord): Change | undefined {
   const course = rewardCourse(run);
   if (!course) return undefined;
   const values = valuesOf(course.points);
-  const { slope, error } = lineThrough(course.points);
-  const change =
-    Math.abs(slope) <= flatRatio * error || slope === 0 ? 'same' : slope > 0 ? 'rose' : 'fell';
+  const change = trendOf(course.points);
   const [from, to] = [short(values[0] ?? 0), short(values.at(-1) ?? 0)];
   if (course.lowest === course.highest)
     return { change, text: `The training reward stayed at ${to}.` };

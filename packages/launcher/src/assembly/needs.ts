@@ -1,5 +1,6 @@
 /** Checks the requirements that the parts of a stage declare; see {@link Needs} of core. */
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -133,12 +134,19 @@ const missingPackages = ({ packages = [] }: Needs): readonly string[] =>
     .map((name) => `the package ${name}, which is not installed. Install it: npm install ${name}.`);
 
 function isInstalled(name: string, from: string): boolean {
+  const { resolve } = createRequire(from);
   try {
-    createRequire(from).resolve(name);
+    resolve(name);
     return true;
   } catch (error) {
-    // An installed package that supports only `import` fails with another code.
-    return (error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND';
+    // An installed package that supports only `import` fails with another code. One whose main
+    // entry names a file that it does not ship, such as the SDK of MCP, has a manifest.
+    return (
+      (error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND' ||
+      (resolve.paths(name) ?? []).some((folder) =>
+        existsSync(path.join(folder, name, 'package.json')),
+      )
+    );
   }
 }
 
@@ -152,16 +160,20 @@ const python = promisify(execFile);
 const pythonMs = 60_000;
 
 async function missingModules(
-  { program = 'python3', modules, path: folder = '.' }: PythonNeeds,
+  { program = 'python3', modules, path: folder }: PythonNeeds,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const listed = modules.join(', ');
+  const where =
+    folder === undefined
+      ? `${program} does not have`
+      : `neither ${program} nor the folder ${folder} has`;
   try {
     const options = { signal, timeout: pythonMs };
-    const { stdout } = await python(program, ['-c', finder, folder, ...modules], options);
+    const { stdout } = await python(program, ['-c', finder, folder ?? '.', ...modules], options);
     return (JSON.parse(stdout) as readonly string[]).map(
       (name) =>
-        `the Python module ${name}, which ${program} does not find. Install it with pip for that Python, or name another in environment_args.python.`,
+        `the Python module ${name}, which ${where}. Install it with pip for that Python, or correct environment_args.python or environment_args.path.`,
     );
   } catch (error) {
     signal.throwIfAborted();

@@ -318,17 +318,25 @@ async function checkFirstRow(
 }
 
 /**
- * Warns if the prompt of the first generated task is too long. Every rollout of such a task fails.
+ * Reports environments that cannot be opened, and warns if the prompt of the first generated task is
+ * too long: every rollout of such a task fails.
  */
 async function measurePrompts(check: Check): Promise<void> {
   const { stage, extensions, signal, warn } = check;
   if (!isThere(stage.model.modelPath)) return;
-  for (const taskset of stage.buffer.explorerInput.tasksets) {
-    if (taskset.storageType !== 'generated') continue;
+  const seen = new Set<string>();
+  for (const { taskset, place } of tasksetsOf(stage)) {
+    const played = JSON.stringify([taskset.workflow, taskset.workflowArgs, taskset.format]);
+    if (taskset.storageType !== 'generated' || seen.has(played)) continue;
+    seen.add(played);
     const { rows } = await readTaskset({ ...taskset, taskCount: 1 }, extensions, check);
     const [row = {}] = rows;
-    const message = await promptWarning({ stage, taskset, row, extensions, signal });
-    if (message !== undefined) warn(['model', 'max_prompt_tokens'], message);
+    const ofArgs = [...place, 'workflow_args', 'environment_args'];
+    const warning = await attempt(check, ofArgs, () =>
+      promptWarning({ stage, taskset, row, extensions, signal }),
+    );
+    if (warning === undefined) continue;
+    warn(warning.about === 'environment_args' ? ofArgs : ['model', warning.about], warning.message);
   }
 }
 

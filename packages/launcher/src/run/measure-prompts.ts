@@ -1,6 +1,7 @@
 /** Measures the prompt of the first generated task of an environment, in tokens of the model. */
 import type { StageConfig, TasksetConfig } from '@trinity-rft/config';
 import {
+  ConfigError,
   describeError,
   type RawTask,
   deriveSeed,
@@ -23,12 +24,18 @@ interface Measured {
   readonly signal: AbortSignal;
 }
 
+interface PromptWarning {
+  readonly about: 'max_prompt_tokens' | 'environment_args';
+  readonly message: string;
+}
+
 /**
  * Begins the first task of a generated task set, and closes it. Returns a warning if its prompt is
- * too long or cannot be measured. Otherwise returns undefined, also for task sets that no
- * environment generates. The model must be on this disk.
+ * too long or cannot be measured, with the key that it is about. Otherwise returns undefined, also
+ * for task sets that no environment generates. The model must be on this disk.
+ * @throws ConfigError if the environment cannot be opened with its arguments
  */
-export async function promptWarning(measured: Measured): Promise<string | undefined> {
+export async function promptWarning(measured: Measured): Promise<PromptWarning | undefined> {
   const { storageType, workflow, workflowArgs } = measured.taskset;
   const { environment } = workflowArgs;
   if (storageType !== 'generated' || workflow !== 'environment_workflow') return undefined;
@@ -38,9 +45,16 @@ export async function promptWarning(measured: Measured): Promise<string | undefi
     const length = await lengthOf(environment, measured);
     return length <= maxPromptTokens
       ? undefined
-      : `got ${maxPromptTokens}, but the first task of environment "${environment}" begins with a prompt of ${length} tokens, before a turn is played. Raise it, or make the task smaller.`;
+      : {
+          about: 'max_prompt_tokens',
+          message: `got ${maxPromptTokens}, but the first task of environment "${environment}" begins with a prompt of ${length} tokens, before a turn is played. Raise it, or make the task smaller.`,
+        };
   } catch (error) {
-    return `could not be compared with the first task of environment "${environment}": ${describeError(error)}`;
+    if (error instanceof ConfigError) throw error;
+    return {
+      about: 'environment_args',
+      message: `the first task of environment "${environment}" could not be begun and compared with max_prompt_tokens: ${describeError(error)}`,
+    };
   }
 }
 

@@ -24,7 +24,10 @@ export interface WorldOptions extends Pick<
   readonly name: string;
   /** Arguments of the environment, as in `environment_args`. @default no arguments */
   readonly args?: Readonly<Record<string, unknown>>;
-  /** Maximum time in ms to wait for each response of the environment. @default 60_000 */
+  /**
+   * Maximum time in ms to wait for each response of the environment.
+   * @default 300_000 for the start of an episode, as in a run; otherwise 60_000
+   */
   readonly timeoutMs?: number;
   /** Name of the timeout in error messages. @default "timeoutMs" */
   readonly limitName?: string;
@@ -69,7 +72,8 @@ export async function listEnvironments(
  * EnvironmentError if the environment fails
  */
 export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
-  const { name, args = {}, timeoutMs = 60_000, logger = silentLogger } = options;
+  const { name, args = {}, logger = silentLogger } = options;
+  const { timeoutMs = 60_000, timeoutMs: startTimeoutMs = 300_000 } = options;
   const { limitName = 'timeoutMs' } = options;
   const { signal = new AbortController().signal } = options;
   const { environments } = await loadExtensions(options);
@@ -81,7 +85,8 @@ export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
       { code: 'ENVIRONMENT_ARGS' },
     );
   const environment = await environments.open(name, args, logger);
-  const guard = { name, timeoutMs, limitName, clock: systemClock, logger, signal };
+  const limits = { timeoutMs, startTimeoutMs, limitName };
+  const guard = { name, ...limits, clock: systemClock, logger, signal };
   return {
     definition,
     args,

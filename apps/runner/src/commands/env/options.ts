@@ -8,7 +8,7 @@ import { integerOf, invalid, numberOf, oneOf } from '../../shared/arguments.js';
 
 export interface WorldArguments extends PluginOptions {
   readonly args?: string;
-  readonly timeout: string;
+  readonly timeout?: string;
 }
 
 export interface TaskArguments extends WorldArguments {
@@ -20,7 +20,10 @@ export interface TaskArguments extends WorldArguments {
 export const withWorld = (command: Command): Command =>
   withPlugins(command)
     .option('--args <json>', 'its environment_args, such as \'{"level": 1}\'')
-    .option('--timeout <seconds>', 'how long it may take to answer', '60');
+    .option(
+      '--timeout <seconds>',
+      'how long it may take to answer. Default: 60, and 300 to begin an episode',
+    );
 
 /**
  * Adds the options of {@link withWorld}, and those for the split and the seed of generated tasks.
@@ -42,7 +45,7 @@ const logger: Logger = { ...silentLogger, warn, error: warn };
 export const worldOf = (name: string, given: WorldArguments) => ({
   name,
   args: given.args === undefined ? {} : objectOf('--args', given.args),
-  timeoutMs: 1000 * numberOf('--timeout', given.timeout),
+  ...(given.timeout !== undefined && { timeoutMs: 1000 * numberOf('--timeout', given.timeout) }),
   limitName: '--timeout',
   logger,
   ...pluginsOf(given),

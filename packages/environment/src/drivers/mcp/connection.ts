@@ -1,8 +1,14 @@
 /** Connection of one episode to an MCP server. */
+import { existsSync } from 'node:fs';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
-import { ConfigError, describeError, type EnvironmentError } from '@trinity-rft/core';
+import {
+  ConfigError,
+  describeError,
+  type EnvironmentError,
+  type TrinityError,
+} from '@trinity-rft/core';
 import { knowSecretHeaders, knowSecretsOf } from '@trinity-rft/core/support';
 import { broken, cancelled, type Patience, within } from '../../waiting/within.js';
 import type { McpServer } from './server.js';
@@ -30,13 +36,15 @@ const keptLength = 1000;
 
 /**
  * Connects to a server.
- * @throws EnvironmentError if the connection fails, ConfigError if the SDK is not installed, and
- * CancelledError on abort
+ * @param isFirst true until a server of the environment has started
+ * @throws EnvironmentError if the connection fails, ConfigError if the SDK is missing or the program
+ * of the first server cannot be started, and CancelledError on abort
  */
 export async function connectMcp(
   server: McpServer,
   folder: string,
   patience: Patience,
+  isFirst: boolean,
 ): Promise<McpConnection> {
   const sdk = await importSdk();
   const name = nameOf(server);
@@ -56,7 +64,8 @@ export async function connectMcp(
   } catch (error) {
     await close();
     if (patience.signal.aborted) throw cancelled(patience.signal);
-    throw notStarted(name, error, lastWords());
+    const isMistake = isFirst && isMissing(error);
+    throw notStarted(server, error, lastWords(), isMistake);
   }
 }
 
@@ -225,12 +234,30 @@ function nameOf(server: McpServer): string {
 const said = (lastWords: string): string =>
   lastWords === '' ? '' : ` It wrote last: ${lastWords}`;
 
-const notStarted = (name: string, cause: unknown, lastWords: string): EnvironmentError =>
-  broken(
-    'ENVIRONMENT_START_FAILED',
-    `The MCP server ${name} did not start: ${describeError(cause)}. Run the command, or open the address, by hand.${said(lastWords)}`,
-    cause,
-  );
+/** Returns true for an error of a program, or of its working folder, that is not there. */
+const isMissing = (cause: unknown): boolean =>
+  ['ENOENT', 'EACCES'].includes((cause as NodeJS.ErrnoException).code ?? '');
+
+/**
+ * Creates the error for a server that did not start. It is a ConfigError if it is a mistake, because
+ * retries would fail in the same way.
+ */
+function notStarted(
+  server: McpServer,
+  cause: unknown,
+  lastWords: string,
+  isMistake: boolean,
+): TrinityError {
+  const code = 'ENVIRONMENT_START_FAILED';
+  const cwd = 'command' in server ? server.cwd : undefined;
+  // The error of a missing working folder names the program in its place.
+  const why =
+    isMissing(cause) && cwd !== undefined && !existsSync(cwd)
+      ? `its working folder ${cwd} (cwd) does not exist.`
+      : `${describeError(cause)}. Run the command, or open the address, by hand.`;
+  const message = `The MCP server ${nameOf(server)} did not start: ${why}${said(lastWords)}`;
+  return isMistake ? new ConfigError(message, { code, cause }) : broken(code, message, cause);
+}
 
 const outOfOrder = (name: string): EnvironmentError =>
   broken(

@@ -116,6 +116,7 @@ function openMcp<Args>(options: McpEnvironmentOptions<Args>, args: Args): Enviro
   const { server, prepare, startTimeout = 60, maxServers = 16 } = options;
   const limit = typeof maxServers === 'function' ? maxServers(args) : maxServers;
   const slots = createSlots(limit);
+  let hasStarted = false;
   return {
     reset: async (from, signal) => {
       const { row, seed } = from;
@@ -128,7 +129,8 @@ function openMcp<Args>(options: McpEnvironmentOptions<Args>, args: Args): Enviro
         await prepare?.(start, args);
         const patience = { ms: startTimeout * 1000, signal };
         const observation = promptOf(options, args, start);
-        connection = await connectMcp(server(start, args), folder, patience);
+        connection = await connectMcp(server(start, args), folder, patience, !hasStarted);
+        hasStarted = true;
         const begun = { start, observation, connection, free };
         return endsOnce(options.name, mcpEpisode(options, args, begun));
       } catch (error) {

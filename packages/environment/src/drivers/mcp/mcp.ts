@@ -17,7 +17,9 @@ const mcpArgs = z
       .string()
       .min(1)
       .optional()
-      .describe('A program that speaks over standard input and output, started for every run.'),
+      .describe(
+        "A program that speaks over standard input and output, started for every run, in the run's own folder: paths in args must be absolute, or begin with {folder}.",
+      ),
     args: z.array(z.string()).default([]).describe("{folder} is the run's own folder."),
     env: z.record(z.string(), z.string()).default({}),
     url: z

@@ -58,7 +58,7 @@ export interface EnvironmentServerOptions {
   readonly seed?: number;
   /**
    * Timeout of a reset or step in milliseconds, after which the episode fails.
-   * @default 60_000
+   * @default 300_000 for a reset, as in a run; 60_000 for a step
    */
   readonly timeoutMs?: number;
   /**
@@ -101,7 +101,8 @@ export async function serveEnvironment(
   options: EnvironmentServerOptions,
 ): Promise<EnvironmentServer> {
   const { definition, args = {}, host = '127.0.0.1', port, apiKey, limits } = options;
-  const { logger = silentLogger, tasks: count = 1000, seed = 0, timeoutMs = 60_000 } = options;
+  const { logger = silentLogger, tasks: count = 1000, seed = 0 } = options;
+  const { timeoutMs = 60_000, timeoutMs: startTimeoutMs = 300_000 } = options;
   if (!loopback.has(host) && apiKey === undefined) throw needsKey(host);
   const isAllowed = apiKey === undefined ? () => true : keyCheck(apiKey);
   const stop = new AbortController();
@@ -109,7 +110,7 @@ export async function serveEnvironment(
   const tasks = createTasks({ definition, args, count, seed, logger });
   const environment = await definition.open(args, { logger, signal });
   const guard = {
-    ...{ name: definition.name, timeoutMs, clock: systemClock, logger, signal },
+    ...{ name: definition.name, timeoutMs, startTimeoutMs, clock: systemClock, logger, signal },
     limitName: options.limitName ?? 'timeoutMs of the server',
   };
   const sockets = await acceptSockets({ ...options, environment, tasks, guard });

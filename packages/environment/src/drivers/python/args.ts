@@ -17,7 +17,7 @@ export const pythonArgs = z.strictObject({
       },
     )
     .describe(
-      'gymnasium, textarena, reasoning_gym, textworld or scienceworld; MODULE:FUNCTION: a function or class of your own.',
+      'gymnasium (actions that are Discrete or Text), textarena, reasoning_gym, textworld or scienceworld; MODULE:FUNCTION: a function or class of your own.',
     ),
   name: z
     .string()

@@ -34,7 +34,9 @@ export interface Bridge {
 const answerSchema = z.object({
   id: z.number(),
   result: z.unknown().optional(),
-  error: z.object({ type: z.string(), message: z.string() }).optional(),
+  error: z
+    .object({ type: z.string(), message: z.string(), mistake: z.boolean().default(false) })
+    .optional(),
 });
 type Answer = z.infer<typeof answerSchema>;
 
@@ -160,18 +162,27 @@ const outOfOrder = (name: string, id: number, expected: number | undefined) =>
     `\`${name}\` answered request ${id} while ${expected ?? 'none'} was open, and was killed: answers cannot be told apart.`,
   );
 
+/** Code of an error that each process raises with these arguments, before it has any episodes. */
+export const neverMade = 'ENVIRONMENT_NEVER_MADE';
+
 function raised(
   name: string,
   method: string,
-  { type, message }: { readonly type: string; readonly message: string },
+  { type, message, mistake }: NonNullable<Answer['error']>,
   lastWords: string,
 ): TrinityError {
-  const missing = type === 'ModuleNotFoundError' || type === 'ImportError';
-  const what = `\`${name}\` raised at "${method}": ${type}: ${message}.`;
-  if (missing)
-    return new ConfigError(
-      `${what} Install it with pip for that Python, or name another in environment_args.python.`,
-      { code: 'PYTHON_MODULE' },
-    );
+  // A step may import what the policy names.
+  const missing = /^(?:ModuleNotFound|Import)Error$/.test(type) && method !== 'step';
+  const stop = /[.?!]$/.test(message) ? '' : '.';
+  const what = `\`${name}\` raised at "${method}": ${type}: ${message}${stop}`;
+  if (missing) return new ConfigError(`${what} ${installModule}`, { code: 'PYTHON_MODULE' });
+  if (method === 'make' && mistake) {
+    const advice = 'Correct kind, name or config in environment_args if the cause is there.';
+    return broken(neverMade, `${what} ${advice}${said(lastWords)}`);
+  }
   return broken('ENVIRONMENT_RAISED', `${what}${said(lastWords)}`);
 }
+
+/** Advice for a module that is missing. */
+const installModule =
+  'Install it with pip for that Python, or correct environment_args.python or environment_args.path.';

@@ -1,6 +1,7 @@
 /** Environments written in Python. */
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { ConfigError, EnvironmentError } from '@trinity-rft/core';
 import { z } from 'zod';
 import { rowsOfSplit } from '../../native/splits.js';
 import { defineEnvironment } from '../../seam/define.js';
@@ -11,7 +12,7 @@ import { createStartCheck } from '../shared/starts.js';
 import { untimedOf } from '../../waiting/deadline-clock.js';
 import { abortable, broken } from '../../waiting/within.js';
 import { type PythonArgs, pythonArgs } from './args.js';
-import type { Bridge, BridgeOptions } from './bridge.js';
+import { neverMade, type Bridge, type BridgeOptions } from './bridge.js';
 import { createBridges } from './bridges.js';
 
 /**
@@ -52,8 +53,8 @@ export function script(): string {
  * Opens a Python environment. Starts the first process immediately, to report a missing package
  * early.
  * @param program command that speaks the protocol of python/bridge.py
- * @throws ConfigError if the program or a module is missing; CancelledError if `stopped` aborts;
- * EnvironmentError for other failures
+ * @throws ConfigError if the program or a module is missing, or if the environment cannot be made
+ * with these arguments; CancelledError if `stopped` aborts; EnvironmentError for other failures
  */
 export async function openBridged(
   args: PythonArgs,
@@ -70,12 +71,13 @@ export async function openBridged(
     await abortable(bridges.some(), stopped);
   } catch (error) {
     bridges.close();
-    throw error;
+    const isMistake = error instanceof EnvironmentError && error.code === neverMade;
+    throw isMistake ? new ConfigError(error.message, { code: 'ENVIRONMENT_ARGS' }) : error;
   }
   return {
     reset: async (start, signal) => {
       const untimed = untimedOf(start);
-      const bridge = await untimed(() => abortable(bridges.some(), signal));
+      const bridge = await untimed(() => abortable(bridges.some(), signal).catch(mayPass));
       const session = { bridge, episode: `e${++episodes}`, untimed };
       const call = ask(session, 'reset', { seed: seedOf(start), task: start.row }, startMs);
       try {
@@ -89,6 +91,14 @@ export async function openBridged(
     },
     close: async () => bridges.close(),
   };
+}
+
+/**
+ * Throws an EnvironmentError in place of a ConfigError of a process that is started again: the first
+ * one was made from the same program and arguments.
+ */
+function mayPass(error: unknown): never {
+  throw error instanceof ConfigError ? broken(error.code, error.message) : error;
 }
 
 /**

@@ -1,4 +1,4 @@
-"""Stub of the package: an environment whose actions are the numbers from 1 to 3."""
+"""Stub of the package: an environment whose actions are the numbers from 1 to 3, or a pendulum's."""
 
 
 class Discrete:
@@ -6,6 +6,13 @@ class Discrete:
 
     def contains(self, number):
         return self.start <= number < self.start + self.n
+
+
+class Box:
+    __module__ = "gymnasium.spaces.box"
+
+    def __repr__(self):
+        return "Box(-2.0, 2.0)"
 
 
 class Env:
@@ -21,5 +28,14 @@ class Env:
         pass
 
 
+class NameNotFound(Exception):
+    __module__ = "gymnasium.error"
+
+
 def make(name):
-    return Env()
+    if name == "FrozenLaek-v1":
+        raise NameNotFound("There is no FrozenLaek. Did you mean: `FrozenLake`?")
+    env = Env()
+    if name == "Pendulum-v1":
+        env.action_space = Box()
+    return env

@@ -206,8 +206,29 @@ export function isSolved(run: RunRecord): boolean {
   return highest > lowest && now >= lowest + solvedShare * (highest - lowest);
 }
 
-/** Minimum slope of a rising curve, as a multiple of the slope's standard error. */
-export const flatRatio = 2;
+/**
+ * Minimum slope of a rising curve, as a multiple of the slope's standard error. With the better of
+ * two fits, it finds a trend in independent normal values about as often as a single line does with
+ * 2: in 9.6 % of courses of 8 steps, 5.4 % of 30 and 4.7 % of 100, but in 32 % of 3 steps.
+ */
+export const flatRatio = 2.16;
+
+/**
+ * Returns whether a curve rises or falls by more than {@link flatRatio} standard errors of its
+ * slope. Fits a line over the steps and one over the logarithm of their rank, and takes the better
+ * fit: a reward that jumps early and then stays at a plateau has almost no slope over the steps.
+ */
+export function trendOf(points: readonly Point[]): 'rose' | 'fell' | 'same' {
+  const ranked = points
+    .toSorted((a, b) => a.step - b.step)
+    .map(({ value }, rank) => ({ step: Math.log1p(rank), value }));
+  const [ratio = 0] = [points, ranked]
+    .map(lineThrough)
+    .map(({ slope, error }) => (slope === 0 ? 0 : slope / error))
+    .toSorted((a, b) => Math.abs(b) - Math.abs(a));
+  if (Math.abs(ratio) <= flatRatio) return 'same';
+  return ratio > 0 ? 'rose' : 'fell';
+}
 
 /** Returns the slope of the least-squares line, and its standard error. */
 export function lineThrough(points: readonly Point[]): { slope: number; error: number } {

@@ -21,6 +21,7 @@ import {
   recentlyAny,
   rewardCourse,
   solvedShare,
+  trendOf,
   valuesOf,
   type Measured,
   type RewardCourse,
@@ -288,15 +289,15 @@ export const rewardCollapse: Rule = {
 const flatReward: Rule = {
   name: 'flat-reward',
   title: 'The reward does not rise',
-  when: `over at least ${flatSteps} steps, the slope of the mean reward is less than ${flatRatio} times its standard error, while less than ${percent(solvedShare)} of the way to the highest reward is covered and no other rule applies`,
+  when: `over at least ${flatSteps} steps, the slope of the mean reward, over the steps and over the logarithm of their rank, is less than ${flatRatio} times its standard error, while less than ${percent(solvedShare)} of the way to the highest reward is covered and no other rule applies`,
   advice:
     'The learning rate is most often too small: try three times as much, by the table of the guide on first settings. More runs in a step make its direction less a matter of chance.',
   isLastResort: true,
   look: (run) => {
     const course = rewardCourse(run);
     if (!course || course.points.length < flatSteps || isSolved(run)) return undefined;
+    if (trendOf(course.points) === 'rose') return undefined;
     const { slope, error } = lineThrough(course.points);
-    if (slope > flatRatio * error) return undefined;
     const values = valuesOf(course.points);
     return {
       text: `Over ${values.length} steps the mean reward stayed between ${short(least(values))} and ${short(most(values))}; its slope is ${short(slope)} per step, with a standard error of ${short(error)}.`,
