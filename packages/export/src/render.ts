@@ -83,8 +83,15 @@ function checkLines(check: CheckResult): readonly string[] {
     ...(check.bestTokens ? [['same best token', shareOf(check.bestTokens)]] : []),
     ['greedy texts equal', shareOf(check.greedyTexts)],
     ['tool calls equal', shareOf(check.toolCalls)],
-    ...(check.renderedAgain.of > 0
-      ? [['tool calls that render again to their tokens', shareOf(check.renderedAgain)]]
+    ...(check.renderedAgain
+      ? [
+          [
+            'tool calls rendered as written',
+            check.renderedAgain.of > 0
+              ? shareOf(check.renderedAgain)
+              : 'no whole answer to compare',
+          ],
+        ]
       : []),
     ['speed', `${check.tokensPerSecond.toFixed(1)} tokens/s`],
   ];

@@ -8,13 +8,13 @@ import { loadTokenizer, readTokenizerFiles } from '@trinity-rft/chat';
 import { openGguf } from '@trinity-rft/chat/gguf';
 import { writeManifest } from '@trinity-rft/core/engine';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
-import { chatFormatOf, findModel, loadModel } from '@trinity-rft/local';
+import { chatFormatOf, findModel, loadModel, type ChatSettings } from '@trinity-rft/local';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { compare } from '../src/check/compare.js';
 import { embeddedPlayer } from '../src/check/embedded.js';
 import { warningsOf } from '../src/check/limits.js';
 import { openExported } from '../src/check/open-exported.js';
-import type { Player } from '../src/check/player.js';
+import type { PlayedPrompt, Player } from '../src/check/player.js';
 import { transformersPlayer, transformersSampler } from '../src/check/transformers-js.js';
 import {
   exportModel,
@@ -481,7 +481,12 @@ describe('an export that cannot be made leaves nothing behind', () => {
     ],
     [
       'an adapter that is checked',
-      /--check plays whole models\. .*loadModel\(BASE\.gguf, \{ adapter \}\)/,
+      /--check plays whole models\. .*with those of loadModel\(BASE\.gguf, \{ adapter \}\)/,
+      { format: 'gguf', adapterOnly: true, check: {} },
+    ],
+    [
+      'an adapter for PEFT that is checked',
+      /--check plays whole models\. .*with those that PEFT computes/,
       { format: 'hf', adapterOnly: true, check: {} },
     ],
     [
@@ -577,26 +582,116 @@ it('reads prompts of a file with a byte order mark, and says what is wrong with 
   await expect(readPrompts(file)).rejects.toThrow(/prompts\.jsonl:1 is not JSON: Expected/);
 });
 
-it('counts the tool calls that the template writes again in the same tokens', async () => {
-  const format = chatFormatOf(await loadTokenizer(practice), { tool_call_parser: 'hermes' });
-  const answering = (answer: string): Player => ({
-    render: (prompt) => format.render(prompt),
-    encode: (text) => format.encode(text),
-    decode: (ids) => format.tokenizer.decode(ids),
-    score: async (ids) => ({ logprobs: new Float64Array(ids.length - 1) }),
-    greedy: async () => format.encode(answer),
-    close: async () => undefined,
-  });
-  const prompts = [{ messages: [], tools: undefined, text: '1*2=' }];
-  const shareOf = async (answer: string) => {
-    const player = answering(answer);
-    const options = { format, answerTokens: 100, mostTokens: 256 };
+describe('tool calls that the template writes again', () => {
+  const calling = (space = ' '): string =>
+    `<tool_call>\n{"name": "add", "arguments": {"a":${space}1}}\n</tool_call>`;
+  const tools = [
+    {
+      type: 'function',
+      function: {
+        name: 'add',
+        parameters: { type: 'object', properties: { a: { type: 'number' } } },
+      },
+    },
+  ] as const;
+  const question = [{ role: 'user', content: '1*2=' }] as const;
+  const nothing = { equal: 0, of: 0 };
+  const [kept, lost] = [
+    { equal: 1, of: 1 },
+    { equal: 0, of: 1 },
+  ];
+
+  interface Case {
+    readonly template?: string;
+    readonly answer: string;
+    readonly chat?: ChatSettings;
+    readonly prompt?: Partial<PlayedPrompt>;
+    readonly answerTokens?: number;
+    readonly share: object | undefined;
+  }
+
+  it.each<[string, Case]>([
+    ['in the same tokens', { answer: calling(), share: kept }],
+    ['in other tokens', { answer: calling(''), share: lost }],
+    ['after reasoning', { answer: `<think>\nHm.\n</think>\n\n${calling()}`, share: kept }],
+    [
+      'without the empty think block of the answer',
+      { answer: `<think>\n\n</think>\n\n${calling()}`, share: lost },
+    ],
+    [
+      'without the empty think block of the prompt',
+      { answer: calling(), chat: { enable_thinking: false }, share: lost },
+    ],
+    [
+      'in the words of tool_prompt',
+      { answer: calling(), chat: { tool_prompt: 'generic' }, share: kept },
+    ],
+    [
+      'after a recorded prompt',
+      { answer: calling(), prompt: { tools: undefined, text: '1*2=' }, share: kept },
+    ],
+    ['at the limit of the comparison', { answer: calling(), answerTokens: 10, share: kept }],
+    [
+      'though the answer does not end',
+      { answer: Array(20).fill(calling()).join('\n'), answerTokens: 32, share: nothing },
+    ],
+    ['though one is malformed', { answer: `${calling()}<tool_call>{"na`, share: nothing }],
+    [
+      'with ids that the model does not write',
+      {
+        template: 'mistral-nemo',
+        answer: '[TOOL_CALLS][{"name": "add", "arguments": {"a": 1}}]',
+        chat: { tool_call_parser: 'mistral' },
+        share: nothing,
+      },
+    ],
+    [
+      'but the prompt has no tools',
+      {
+        answer: '{"name": "Oslo", "parameters": {"a": 1}}',
+        chat: { tool_call_parser: 'llama3_json' },
+        prompt: { tools: undefined },
+        share: nothing,
+      },
+    ],
+    [
+      'but the prompt ends within an answer',
+      {
+        answer: calling(),
+        prompt: { messages: [...question, { role: 'assistant', content: 'It' }] },
+        share: nothing,
+      },
+    ],
+    ['but there are none', { answer: '2', share: nothing }],
+  ])('%s', async (_, { template = 'qwen3', answer, chat, prompt, answerTokens = 500, share }) => {
+    const file = new URL(`../../chat/test/fixtures/templates/${template}.jinja`, import.meta.url);
+    const format = chatFormatOf(await loadTokenizer(practice), {
+      chat_template: await readFile(file, 'utf8'),
+      reasoning_parser: 'auto',
+      tool_call_parser: 'hermes',
+      ...chat,
+    });
+    const ids = format.encode(answer);
+    const begun = (all: Int32Array): number =>
+      [...ids.keys(), ids.length].toReversed().find((n) => isSuffix(ids.subarray(0, n), all)) ?? 0;
+    const player: Player = {
+      render: (input) => format.render(input),
+      encode: (text) => format.encode(text),
+      decode: (tokens) => format.tokenizer.decode(tokens),
+      score: async (tokens) => ({ logprobs: new Float64Array(tokens.length - 1) }),
+      greedy: async (all, most) => ids.subarray(begun(all), begun(all) + most),
+      close: async () => undefined,
+    };
+    const prompts = [{ messages: question, tools, ...prompt }];
+    const options = { format, parsesCalls: true, answerTokens, mostTokens: 9999 };
     const parity = await compare(player, player, prompts, options);
-    return [parity.renderedAgain, warningsOf(parity).length];
-  };
-  const callWith = (space: string): string =>
-    `<tool_call>{"name": "calculator", "arguments": {"expression":${space}"1*2"}}</tool_call>`;
-  expect(await shareOf(callWith(' '))).toEqual([{ equal: 1, of: 1 }, 0]);
-  expect(await shareOf(callWith(''))).toEqual([{ equal: 0, of: 1 }, 1]);
-  expect(await shareOf('2')).toEqual([{ equal: 0, of: 0 }, 0]);
+    expect(parity.leftOut).toBe(0);
+    expect(parity.renderedAgain).toEqual(share);
+    expect(warningsOf(parity)).toHaveLength(share === lost ? 1 : 0);
+    const without = await compare(player, player, prompts, { ...options, parsesCalls: false });
+    expect(without.renderedAgain).toBeUndefined();
+  });
 });
+
+const isSuffix = (end: Int32Array, whole: Int32Array): boolean =>
+  end.every((id, i) => whole[whole.length - end.length + i] === id);

@@ -23,6 +23,7 @@ import {
   type LoadModelOptions,
   type LocalModel,
 } from '../src/index.js';
+import { openServedModels } from '../src/server/served-models.js';
 
 const practice = fileURLToPath(
   new URL('../../../apps/create/templates/practice/model', import.meta.url),
@@ -256,7 +257,7 @@ describe('the runtimes', () => {
     const weights = await openWeights(path.join(folder, 'lora_adapter/adapter_model.safetensors'));
     const json = async (name: string) =>
       JSON.parse(await readFile(path.join(folder, name), 'utf8')) as Record<string, unknown>;
-    const adapter = path.join(scratch, 'adapter.gguf');
+    const adapter = path.join(folder, 'adapter.gguf');
     await saveGgufAdapter({
       adapter: await json('lora_adapter/adapter_config.json'),
       config: await json('config.json'),
@@ -264,6 +265,9 @@ describe('the runtimes', () => {
       target: adapter,
     });
     await weights.close();
+    const chat = { tool_prompt: 'generic', enable_thinking: false };
+    const exported = { version: 1, file: 'adapter.gguf', adapterOnly: true, chat };
+    await writeFile(path.join(folder, 'export.json'), JSON.stringify(exported));
     const exact = { ...settings, cache: 'float32' as const };
     const [plain, adapted] = [
       await loadModel(gguf, exact),
@@ -274,6 +278,23 @@ describe('the runtimes', () => {
     const found = await adapted.score(row.tokens);
     expect(far(found, wanted)).toBeLessThan(1e-4);
     expect(far(await plain.score(row.tokens), wanted)).toBeGreaterThan(0.1);
+    expect(plain.place).toMatchObject({ chat: {}, isPlain: true });
+    expect(adapted.place).toMatchObject({ chat, isPlain: false });
+    const models = { a: `${gguf}+${adapter}` };
+    const served = await openServedModels({ models, gpu: false, onEvent: () => undefined });
+    expect(served.current('a')?.place).toMatchObject({ chat, isPlain: false });
+    await served.close();
+    const own = { ...exact, adapter, chat: { enable_thinking: true } };
+    const changed = await loadModel(gguf, own);
+    const tools = [{ type: 'function' as const, function: { name: 'f', parameters: {} } }];
+    const described = '# Tools';
+    for (const [model, isGeneric] of [
+      [plain, false],
+      [adapted, true],
+      [changed, true],
+    ] as const)
+      expect(model.render(question('1'), tools).text.includes(described)).toBe(isGeneric);
+    await changed.close();
     await plain.close();
     expect(far(await adapted.score(row.tokens), found)).toBe(0);
     await adapted.close();
@@ -435,7 +456,7 @@ describe('a model is found', () => {
   });
 
   it('not in the export of an adapter alone, but beside it', async () => {
-    const folder = await mkdtemp(path.join(scratch, 'adapter-'));
+    const folder = await mkdtemp(path.join(scratch, 'an adapter-'));
     const exported = { version: 1, file: 'lora.gguf', adapterOnly: true };
     await writeFile(path.join(folder, 'export.json'), JSON.stringify(exported));
     const [file, other] = ['lora.gguf', 'other.gguf'].map((name) => path.join(folder, name));
@@ -443,7 +464,7 @@ describe('a model is found', () => {
     for (const named of [folder, file!])
       await expect(findModel(named)).rejects.toMatchObject({
         name: 'ConfigError',
-        message: `${named} is an adapter alone, which needs its base model. Load both: loadModel('BASE.gguf', { adapter: ${JSON.stringify(file)} }), or trinity serve --model NAME=BASE.gguf+${file}.`,
+        message: `${named} is an adapter alone, which needs its base model. Load both: loadModel('BASE.gguf', { adapter: ${JSON.stringify(file)} }), or trinity serve --model 'NAME=BASE.gguf+${file}'.`,
       });
     expect((await findModel(other!)).location).toBe(other);
     await writeFile(

@@ -69,7 +69,7 @@ export async function checkExport(
   { recorded = [], answerTokens = 32, ...options }: CheckOptions,
   { signal, onProgress }: CheckControl,
 ): Promise<CheckResult> {
-  const { from, format, target, numbers, contextTokens, isRounded } = exported;
+  const { from, format, chat, target, numbers, contextTokens, isRounded } = exported;
   const prompts = [
     ...(options.prompts ?? conversations),
     ...recorded.map((text) => ({ messages: [], tools: undefined, text })),
@@ -81,6 +81,7 @@ export async function checkExport(
       onProgress(`Plays ${prompts.length} prompts on the checkpoint and in ${runtimes[target]}.`);
       const parity = await compare(ours, theirs, prompts, {
         format,
+        parsesCalls: (chat.tool_call_parser ?? chat.tool_prompt) !== undefined,
         answerTokens,
         mostTokens: contextTokens,
         signal,

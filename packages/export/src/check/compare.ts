@@ -1,5 +1,5 @@
 /** Runs prompts through the checkpoint and through its export, and measures the differences. */
-import type { ChatFormat, NormalMessage } from '@trinity-rft/chat';
+import type { ChatFormat, NormalMessage, ParsedTurn } from '@trinity-rft/chat';
 import { EngineError } from '@trinity-rft/core';
 import type { PlayedPrompt, Player } from './player.js';
 
@@ -40,9 +40,11 @@ export interface Parity {
   readonly toolCalls: Share;
   /**
    * Share of the checkpoint's greedy responses with tool calls whose tokens stay the same when the
-   * template renders the parsed response again, as programs do at the next turn.
+   * template renders the parsed response again, followed by results, as programs do at the next
+   * turn. Responses are not counted if they do not end within 256 tokens, or if the template prints
+   * the ids of calls, which the model does not know. Undefined if no tool calls are parsed.
    */
-  readonly renderedAgain: Share;
+  readonly renderedAgain?: Share;
   /**
    * Speed of the export during greedy decoding, in response tokens per second. The time includes
    * the evaluation of prompts.
@@ -56,6 +58,8 @@ interface CompareOptions {
    * of the training run.
    */
   readonly format: ChatFormat;
+  /** True if the format has a tool call parser. */
+  readonly parsesCalls: boolean;
   /** Maximum number of tokens of a greedy response. */
   readonly answerTokens: number;
   /** Maximum number of tokens of prompt and response together. */
@@ -130,7 +134,9 @@ export async function compare(
     ...(sums.knowsBest && { bestTokens: { equal: sums.bestEqual, of: sums.answerTokens } }),
     greedyTexts: { equal: sums.textsEqual, of: played },
     toolCalls: { equal: sums.callsEqual, of: played },
-    renderedAgain: { equal: sums.renderedAgain, of: sums.withCalls },
+    ...(options.parsesCalls && {
+      renderedAgain: { equal: sums.renderedAgain, of: sums.withCalls },
+    }),
     tokensPerSecond: sums.seconds === 0 ? 0 : sums.tokens / sums.seconds,
   };
 }
@@ -159,57 +165,82 @@ async function playPrompt(play: Play, options: CompareOptions, sums: Sums): Prom
   sums.played++;
   const same = isSame(ids, exported.encode(text));
   if (same) sums.idsEqual++;
-  const answer = await checkpoint.greedy(ids, Math.min(answerTokens, mostTokens - ids.length));
+  const room = mostTokens - ids.length;
+  const answer = await checkpoint.greedy(ids, Math.min(answerTokens, room));
   const all = Int32Array.from([...ids, ...answer]);
   const before = performance.now();
-  const other = await exported.greedy(ids, Math.min(answerTokens, mostTokens - ids.length));
+  const other = await exported.greedy(ids, Math.min(answerTokens, room));
   sums.seconds += (performance.now() - before) / 1000;
   sums.tokens += other.length;
   await addScores({ checkpoint, exported, all, answer, place }, sums);
   if (checkpoint.decode(answer) === exported.decode(other)) sums.textsEqual++;
-  const tools = prompt.tools ?? false;
+  // It is not known whether a recorded prompt has tools.
+  const tools = prompt.tools?.length ? prompt.tools : prompt.text !== undefined;
+  const read = (tokens: Int32Array): ParsedTurn =>
+    format.readTurn(tokens, { tools, promptIds: ids });
   const calls = (tokens: Int32Array): string =>
-    JSON.stringify(
-      format
-        .readTurn(tokens, { tools, promptIds: ids })
-        .toolCalls.map(({ name, arguments: args }) => [name, args]),
-    );
+    JSON.stringify(read(tokens).toolCalls.map(({ name, arguments: args }) => [name, args]));
   if (calls(answer) === calls(other)) sums.callsEqual++;
-  addRenderedAgain({ prompt, ids, answer }, format, sums);
+  if (!options.parsesCalls || tools === false) return;
+  const most = Math.min(Math.max(answerTokens, callTokens), room);
+  const isCut = answer.length === Math.min(answerTokens, room) && answer.length < most;
+  const rest = isCut ? await checkpoint.greedy(all, most - answer.length) : [];
+  const whole = Int32Array.from([...answer, ...rest]);
+  const isSameAgain =
+    whole.length < most ? rendersAgain(prompt, { whole, turn: read(whole), format }) : undefined;
+  if (isSameAgain !== undefined) sums.withCalls++;
+  if (isSameAgain) sums.renderedAgain++;
 }
+
+/** Maximum number of tokens of a response whose tool calls are rendered again. */
+const callTokens = 256;
 
 interface Answered {
-  readonly prompt: PlayedPrompt;
-  /** Token ids of the prompt. */
-  readonly ids: Int32Array;
   /** Token ids of the response, without the end-of-sequence token. */
-  readonly answer: Int32Array;
+  readonly whole: Int32Array;
+  readonly turn: ParsedTurn;
+  readonly format: ChatFormat;
 }
 
-/** The messages of a recorded prompt are not known, so its response follows another question. */
-function addRenderedAgain({ prompt, ids, answer }: Answered, format: ChatFormat, sums: Sums): void {
-  const turn = format.readTurn(answer, { tools: prompt.tools ?? true, promptIds: ids });
-  if (turn.toolCalls.length === 0) return;
-  const { tools } = prompt;
+/**
+ * Returns true if the tokens of a response stay the same at the next turn, where the template
+ * renders it before the results of its calls. Returns undefined if there is nothing to compare. The
+ * messages of a recorded prompt are not known, so its response follows another question.
+ */
+function rendersAgain(
+  { messages: given, tools, text }: PlayedPrompt,
+  { whole, turn, format }: Answered,
+): boolean | undefined {
+  if (turn.toolCalls.length === 0 || turn.malformedToolCalls > 0) return undefined;
   const messages: readonly NormalMessage[] =
-    prompt.text === undefined ? prompt.messages : [{ role: 'user', content: '1' }];
+    text === undefined ? given : [{ role: 'user', content: '1' }];
+  if (messages.at(-1)?.role === 'assistant') return undefined;
+  const calls = turn.toolCalls.map((call, index) => ({
+    id: format.toolCallId({ call: 0, choice: 0, index }),
+    type: 'function' as const,
+    function: call,
+  }));
   const response: NormalMessage = {
     role: 'assistant',
     content: turn.text,
     ...(turn.reasoning !== undefined && { reasoning_content: turn.reasoning }),
-    tool_calls: turn.toolCalls.map((call, index) => ({
-      id: format.toolCallId({ call: 0, choice: 0, index }),
-      type: 'function',
-      function: call,
-    })),
+    tool_calls: calls,
   };
-  const whole = (): string => format.renderWhole({ messages: [...messages, response], tools });
-  const [before, again] = [tried(() => format.render({ messages, tools })), tried(whole)];
-  // Some templates reject a conversation that ends with a call.
-  if (before === undefined || again === undefined) return;
-  sums.withCalls++;
-  const expected = Int32Array.from([...format.encode(before), ...answer]);
-  if (isSame(format.encode(again).subarray(0, expected.length), expected)) sums.renderedAgain++;
+  const results = calls.map(({ id, function: { name } }): NormalMessage => ({
+    role: 'tool',
+    content: `result of ${id}`,
+    tool_call_id: id,
+    name,
+  }));
+  const before = tried(() => format.render({ messages, tools }));
+  const again = tried(() =>
+    format.render({ messages: [...messages, response, ...results], tools }),
+  );
+  if (before === undefined || again === undefined) return undefined;
+  const upToResults = again.slice(0, again.indexOf(results[0]?.content ?? ''));
+  if (calls.some(({ id }) => upToResults.includes(id))) return undefined;
+  const expected = Int32Array.from([...format.encode(before), ...whole]);
+  return isSame(format.encode(again).subarray(0, expected.length), expected);
 }
 
 const tried = (render: () => string): string | undefined => {

@@ -86,9 +86,9 @@ export const warningsOf = ({ bestTokens, renderedAgain }: Parity): readonly stri
         `Only ${bestTokens.equal} of ${bestTokens.of} best tokens are the checkpoint's. Use more bits (--quantize), or compare rewards before you use it.`,
       ]
     : []),
-  ...(renderedAgain.equal < renderedAgain.of
+  ...(renderedAgain !== undefined && renderedAgain.equal < renderedAgain.of
     ? [
-        `Only ${renderedAgain.equal} of ${renderedAgain.of} answers with tool calls have the same tokens when the chat template writes them again, as programs do at each turn. The model then continues a text that it did not write, and rewards, which are measured without that, do not show it. Compare its calls with those of the template.`,
+        `Only ${renderedAgain.equal} of ${renderedAgain.of} answers with tool calls have the same tokens when the chat template writes them again, as other programs do at each turn. There the model continues a text that it did not write, and rewards, which are measured without that, do not show it. Compare its answers with what render() of loadModel makes of them.`,
       ]
     : []),
 ];

@@ -29,8 +29,10 @@ const refusals: readonly Refusal[] = [
   },
   {
     applies: ({ adapterOnly, check }) => adapterOnly === true && check !== undefined,
-    message: () =>
-      '--check plays whole models. Without --adapter-only, it checks the merged model, which differs where quantised weights are rounded again. To check the adapter itself, compare score() of loadModel(BASE.gguf, { adapter }) with that of the checkpoint.',
+    message: ({ format }) =>
+      `--check plays whole models. Without --adapter-only, it checks the merged model, which differs where quantised weights are rounded again. To check the adapter itself, compare log-probabilities of the checkpoint (score() of loadModel) with those ${
+        format === 'gguf' ? 'of loadModel(BASE.gguf, { adapter })' : 'that PEFT computes'
+      }.`,
   },
   {
     applies: ({ model, format }) =>

@@ -55,6 +55,7 @@ export async function serveDebugModel(options: DebugModelOptions): Promise<Serve
       clientSampling: 'respect',
       recordHistory: false,
       keptTokens: keptTokensOfServer,
+      // No toolCallSalt: templates may print ids of calls, and repeated debug runs have equal prompts.
       seedFor: (call) => runtime.seedFor('debug', call),
       mounted,
       runtime,

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildCharTokenizer, chatTemplates, writeTokenizerFiles } from '@trinity-rft/chat';
 import type { Sampler, SamplingOptions } from '@trinity-rft/core/engine';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ChatSettings } from '../place/chat-settings.js';
 import type { ModelPlace } from '../place/find-model.js';
 import { modelOver, type LocalModel } from './load-model.js';
@@ -26,7 +26,9 @@ interface Recorded {
 async function recordedModel(
   chat: ChatSettings = {},
   place: Omit<ModelPlace, 'chat'> = { location: practice },
-  answer?: Int32Array,
+  { answer, seed }: { readonly answer?: Int32Array; readonly seed?: number | undefined } = {
+    seed: 7,
+  },
 ): Promise<Recorded> {
   const sampled: SamplingOptions[] = [];
   const prompts: Int32Array[] = [];
@@ -46,7 +48,7 @@ async function recordedModel(
       return Promise.resolve(choices);
     },
   };
-  const model = await modelOver(sampler, { ...place, chat }, { name: 'm', seed: 7 });
+  const model = await modelOver(sampler, { ...place, chat }, { name: 'm', seed });
   return { model, sampled, prompts };
 }
 
@@ -115,19 +117,26 @@ it('detects the tool call parser of a model that is of no run and no export', as
   expect(await read({}, true, silent)).toEqual([undefined, []]);
 });
 
-it('gives the tool calls of a conversation that continues in another process other ids', async () => {
-  const chat = { tool_call_parser: 'hermes' };
-  const { model } = await recordedModel(chat);
-  const answer = model.format.encode('<tool_call>{"name": "f", "arguments": {}}</tool_call>');
-  const tools = [{ type: 'function' as const, function: { name: 'f', parameters: {} } }];
-  const ids = await Promise.all(
-    [1, 2].map(async () => {
-      const restarted = await recordedModel(chat, { location: practice }, answer);
-      return (await restarted.model.chat(question, { tools })).toolCalls[0]?.id;
-    }),
-  );
-  for (const id of ids) expect(id).toMatch(/^call_[\da-f]{12}_0_0_0$/);
-  expect(ids[0]).not.toBe(ids[1]);
+describe('tool calls of a conversation that continues in another process', () => {
+  const idIn = async (seed?: number): Promise<string | undefined> => {
+    const chat = { tool_call_parser: 'hermes' };
+    const { model } = await recordedModel(chat);
+    const answer = model.format.encode('<tool_call>{"name": "f", "arguments": {}}</tool_call>');
+    const tools = [{ type: 'function' as const, function: { name: 'f', parameters: {} } }];
+    const restarted = await recordedModel(chat, { location: practice }, { answer, seed });
+    return (await restarted.model.chat(question, { tools })).toolCalls[0]?.id;
+  };
+
+  it('have other ids', async () => {
+    const ids = [await idIn(), await idIn()];
+    for (const id of ids) expect(id).toMatch(/^call_[\da-f]{12}_0_0_0$/);
+    expect(ids[0]).not.toBe(ids[1]);
+  });
+
+  it('have the same ids if a seed is given', async () => {
+    expect(await idIn(7)).toBe(await idIn(7));
+    expect(await idIn(7)).not.toBe(await idIn(8));
+  });
 });
 
 it('continues the response of the call before, however many calls there were', async () => {

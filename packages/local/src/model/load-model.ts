@@ -10,13 +10,19 @@ import {
   type Tokenizer,
 } from '@trinity-rft/chat';
 import { isGguf } from '@trinity-rft/chat/gguf';
-import { ConfigError, createRuntime, ModelError, type ToolDefinition } from '@trinity-rft/core';
+import {
+  ConfigError,
+  createRuntime,
+  deriveSeed,
+  ModelError,
+  type ToolDefinition,
+} from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
 import { createRolloutModel, keptTokensOfServer, type RecordingModel } from '@trinity-rft/model';
 import type { OpenAI } from 'openai';
 import { toAnswer, toParts, type ChatAnswer, type ChatPart } from './answers.js';
 import { checkedChatSettings, type ChatSettings } from '../place/chat-settings.js';
-import { findModel, type ModelPlace } from '../place/find-model.js';
+import { findModel, withAdapter, type ModelPlace } from '../place/find-model.js';
 import { openLlamaRuntime } from '../runtimes/llama-cpp.js';
 import { openOnnxRuntime } from '../runtimes/onnx.js';
 import type { Runtime } from '../runtimes/runtime.js';
@@ -65,7 +71,8 @@ export interface LoadModelOptions {
   readonly gpu?: boolean;
   /**
    * llama.cpp only: GGUF file of a LoRA adapter for the model. Models loaded from the same file
-   * share the weights in memory.
+   * share the weights in memory. Chat settings in the `export.json` beside it replace those of the
+   * model.
    * @default no adapter
    */
   readonly adapter?: string;
@@ -76,7 +83,7 @@ export interface LoadModelOptions {
    * wait. @default 4
    */
   readonly sequences?: number;
-  /** Seed for requests that do not set one. @default random */
+  /** Seed for requests that do not set one, and for the ids of tool calls. @default random */
   readonly seed?: number;
   /**
    * Function that wraps the sampler, for example to count or time its calls.
@@ -149,7 +156,9 @@ export async function loadModel(
   options: LoadModelOptions = {},
 ): Promise<LocalModel> {
   assertOptions(options);
-  const place = await findModel(model);
+  const { threads, gpu, adapter, cache, sequences } = options;
+  const found = await findModel(model);
+  const place = adapter === undefined ? found : await withAdapter(found, adapter);
   const { location } = place;
   const kind = options.runtime ?? (isGguf(location) ? 'llama.cpp' : 'onnx');
   if (kind === 'llama.cpp' && !isGguf(location))
@@ -161,7 +170,6 @@ export async function loadModel(
   const tokenizer = await loadTokenizer(options.tokenizer ?? location);
   const format = formatAt({ ...place, chat }, tokenizer);
   const maxModelLen = options.maxModelLen ?? (kind === 'onnx' ? chat.max_model_len : undefined);
-  const { threads, gpu, adapter, cache, sequences } = options;
   if (kind === 'onnx' && adapter !== undefined)
     throw new ConfigError(
       `adapter is ${adapter}, but the embedded engine runs ${location}. Name its lora_adapter's checkpoint, or merge it: trinity convert ${location} OUTPUT --adapter FOLDER`,
@@ -340,7 +348,10 @@ function createModel(runtime: Runtime, parts: Parts, signal: AbortSignal): Recor
     constrainedDecoding: runtime.enforcesFormats,
     recordHistory: false,
     keptTokens: keptTokensOfServer,
-    toolCallSalt: randomBytes(6).toString('hex'),
+    toolCallSalt:
+      parts.seed === undefined
+        ? randomBytes(6).toString('hex')
+        : deriveSeed(parts.seed, 'tool calls').toString(36),
     seedFor: () => runtimeOfCalls.seedFor('local', ++drawnSeeds),
     signal,
     onFault,

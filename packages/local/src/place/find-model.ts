@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, mean } from '@trinity-rft/core';
+import { shellText } from '@trinity-rft/core/support';
 import { isGguf } from '@trinity-rft/chat/gguf';
 import { chatSettingsIn, checkedChatSettings, type ChatSettings } from './chat-settings.js';
 import {
@@ -75,6 +76,17 @@ async function placeOf(location: string, choice?: string): Promise<ModelPlace> {
     ...(run && { run }),
     ...(choice !== undefined && { choice }),
   };
+}
+
+/**
+ * Returns the model with the chat settings of an adapter in place of its own, if `export.json`
+ * beside the adapter recorded them.
+ * @throws ConfigError if the file has a setting that is unknown or of the wrong type
+ */
+export async function withAdapter(place: ModelPlace, adapter: string): Promise<ModelPlace> {
+  const { file } = (await exportOf(adapter)) ?? {};
+  const chat = file === path.basename(adapter) ? await settingsOfExport(adapter) : undefined;
+  return chat ? { ...place, chat, isPlain: false } : place;
 }
 
 function settingsOfRun({ settings }: RunFacts): ChatSettings {
@@ -150,12 +162,12 @@ async function assertNoGraphs(folder: string): Promise<void> {
 async function assertNoAdapter(named: string): Promise<void> {
   const { file, adapterOnly } = (await exportOf(named)) ?? {};
   if (adapterOnly !== true || typeof file !== 'string') return;
+  if (isGguf(named) && path.basename(named) !== file) return;
   const place = path.join(path.dirname(exportFileOf(named)), file);
-  if (isGguf(named) && path.resolve(named) !== path.resolve(place)) return;
   throw new ConfigError(
     `${named} is an adapter alone, which needs its base model. ${
       isGguf(place)
-        ? `Load both: loadModel('BASE.gguf', { adapter: ${JSON.stringify(place)} }), or trinity serve --model NAME=BASE.gguf+${place}`
+        ? `Load both: loadModel('BASE.gguf', { adapter: ${JSON.stringify(place)} }), or trinity serve --model ${shellText(`NAME=BASE.gguf+${place}`)}`
         : 'Only PEFT loads this format: name the run, or export the adapter to gguf'
     }.`,
     { code: 'EXPORT_UNSUPPORTED' },
