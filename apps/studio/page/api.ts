@@ -16,12 +16,27 @@ export class Refusal extends Error {
   }
 }
 
+/** True once the server has sent its last event: it ends with the run that it was started beside. */
+let isLast = false;
+/** True once the page has loaded the last state, and asks no more. */
+let isOver = false;
+
 /**
- * Returns true if a retry may succeed, and false if the server rejected the request itself or its
- * key.
+ * True if the page must not load or draw, because its tab is hidden, and local training may need
+ * the computing time. False after the last event, when the training has ended.
+ */
+export const isResting = (): boolean => document.hidden && !isLast;
+export const hasLastEvent = (): boolean => isLast;
+
+/**
+ * Returns true if a retry may succeed, and false if the server has ended with its run, or rejected
+ * the request itself or its key.
  */
 export const isWorthAgain = (error: unknown): boolean =>
-  !(error instanceof Refusal && [400, 401, 404].includes(error.status));
+  !isOver && !(error instanceof Refusal && [400, 401, 404].includes(error.status));
+
+/** Time in ms after which a failed request is repeated. */
+export const afterErrorMs = 3000;
 
 const storageName = 'trinity-studio-key';
 
@@ -39,16 +54,33 @@ function takeKey(): string {
 export const key = takeKey();
 const headers = { authorization: `Bearer ${key}` };
 
+// A printed address that is opened in a tab of the studio changes the hash, but loads nothing.
+addEventListener('hashchange', () => {
+  if (takeKey() !== key) location.reload();
+});
+
 async function request(path: string, options: RequestInit = {}): Promise<Response> {
-  const response = await fetch(`api/${path}`, { ...options, headers });
+  if (isOver) throw new Error(words.over);
+  const response = await fetch(`api/${path}`, { ...options, headers }).catch((error: unknown) => {
+    throw error instanceof TypeError ? new Error(words.unreachable, { cause: error }) : error;
+  });
   if (response.ok) return response;
   // A proxy may answer with a page.
   const { error } = (await response.json().catch(() => ({}))) as { readonly error?: string };
   throw new Refusal(error ?? `Status ${response.status}`, response.status);
 }
 
-export const ask = async <T>(path: string, signal?: AbortSignal): Promise<T> =>
-  (await request(path, { signal: signal ?? null })).json() as Promise<T>;
+/** Number of calls of {@link ask} in progress. */
+let asked = 0;
+
+export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
+  asked++;
+  try {
+    return (await (await request(path, { signal: signal ?? null })).json()) as T;
+  } finally {
+    asked--;
+  }
+}
 
 export const runPath = (
   run: string,
@@ -106,14 +138,17 @@ export const fileName = (...parts: readonly string[]): string =>
 
 const againMs = 500;
 
+/** Time in ms in which the page draws the last event, and begins to load what has changed. */
+const drawMs = 500;
+
 /**
- * Calls `onEvent` with every event until the page is closed. Reconnects when the connection ends or
- * no data arrives for some time.
+ * Calls `onEvent` with every event until the server ends with its run. Reconnects when the
+ * connection ends or no data arrives for some time.
  */
 export async function followRuns(
   onEvent: (event: RunEvent) => void,
   onState: (isConnected: boolean, problem?: string) => void,
-): Promise<never> {
+): Promise<void> {
   for (;;) {
     let problem: string | undefined;
     try {
@@ -121,6 +156,7 @@ export async function followRuns(
     } catch (error) {
       problem = messageOf(error);
     }
+    if (isLast) return;
     onState(false, problem);
     await new Promise((resolve) => setTimeout(resolve, againMs));
   }
@@ -151,13 +187,23 @@ async function readEvents(
     onState(true);
     waitFor(silentMs);
     const parser = createParser({
-      onEvent: ({ data }) => onEvent(JSON.parse(data) as RunEvent),
+      onEvent: ({ data }) => {
+        const event = JSON.parse(data) as RunEvent;
+        isLast ||= event.ended !== undefined;
+        onEvent(event);
+      },
     });
     for await (const text of body.pipeThrough(new TextDecoderStream())) {
       waitFor(silentMs);
       parser.feed(text);
+      if (!isLast) continue;
+      // The server waits until the page leaves the events.
+      do await new Promise((resolve) => setTimeout(resolve, drawMs));
+      while (asked > 0);
+      return;
     }
   } finally {
     clearTimeout(timer);
+    isOver = isLast;
   }
 }

@@ -2,6 +2,7 @@ import { appendFileSync, cpSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import axe from 'axe-core';
 import puppeteer, { type Browser, type Page } from 'puppeteer-core';
+import { lockRun } from '@trinity-rft/launcher/files';
 import { openStudio } from '@trinity-rft/inspect/studio';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findChromium } from '@trinity-rft/test-support';
@@ -70,6 +71,12 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
       throw new Error(`The page shows nothing: ${problems.join('; ')}`, { cause });
     });
     return { page, problems, asked };
+  }
+
+  async function runsOf({ studio }: Workbench): Promise<readonly object[]> {
+    const headers = { authorization: `Bearer ${studio.key}` };
+    const response = await fetch(new URL('api/runs', studio.url), { headers });
+    return (await response.json()) as readonly object[];
   }
 
   const text = (page: Page, selector: string): Promise<string> =>
@@ -227,6 +234,107 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
       .toBeGreaterThan(1);
     expect(problems).toEqual([]);
     await page.close();
+  });
+
+  it(
+    'loads the last state when the run ends, also in a hidden tab, and then asks no more',
+    { timeout },
+    async () => {
+      const own = await openWorkbench(built, 'ends', [saying('a', 'b')], line(1, 0.25));
+      const [summary] = await runsOf(own);
+      // Its events are those of the test; the rest is answered by the server, which does not end.
+      const events = `const real = fetch;
+        Object.defineProperty(document, 'hidden', { get: () => globalThis.isHidden === true });
+        globalThis.fetch = async (url, options) => {
+          if (!String(url).endsWith('/events')) return real(url, options);
+          globalThis.times = (globalThis.times ?? 0) + 1;
+          return new Response(new ReadableStream({
+            start: (stream) => {
+              globalThis.tell = (event) =>
+                stream.enqueue(new TextEncoder().encode('data: ' + JSON.stringify(event) + '\\n\\n'));
+            },
+            cancel: () => { globalThis.hasLeft = true; },
+          }));
+        };`;
+      const { page, problems, asked } = await open(
+        `${own.studio.url}&page=overview&run=ends`,
+        events,
+      );
+      const tell = (state: string, ended?: string) => {
+        const event = { runs: [{ ...summary, state }], gone: [], left: 0, ended };
+        return page.evaluate(`globalThis.tell(${JSON.stringify(event)})`);
+      };
+      await page.waitForFunction('globalThis.tell');
+      await tell('running');
+      await says(page, '.overview', '0.25');
+      await page.evaluate('globalThis.isHidden = true');
+      appendFileSync(own.metricsFile, line(2, 0.875));
+      await tell('finished', 'npx trinity studio runs');
+      await says(page, 'main .callout.ended', 'npx trinity studio runs');
+      await says(page, '.overview', '0.9');
+      expect(await text(page, 'output')).toBe('The run has ended.');
+      await page.waitForFunction('globalThis.hasLeft');
+      const before = asked.length;
+      await to(page, 'tasks');
+      await says(page, 'main [role=alert]', 'The run has ended.');
+      // Longer than the page waits before it connects again.
+      await page.evaluate('new Promise((resolve) => setTimeout(resolve, 700))');
+      expect([asked.length, await page.evaluate('globalThis.times')]).toEqual([before, 1]);
+      expect(await seriousViolations(page)).toEqual([]);
+      expect(problems).toEqual([]);
+      await page.close();
+    },
+  );
+
+  it('takes the key of an address that is opened in its tab', { timeout }, async () => {
+    const { origin } = new URL(bench.studio.url);
+    const { page, problems } = await open(`${origin}/#key=an-old-key-of-a-studio`);
+    await says(page, 'output', 'The key is missing or wrong.');
+    await page.goto(bench.studio.url);
+    await says(page, 'tbody th', name);
+    expect(await page.evaluate('location.href')).not.toContain('key');
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it('loads a page again that was opened while the server was away', { timeout }, async () => {
+    const own = await openWorkbench(built, 'away', [saying('a', 'b')], line(1, 0.25));
+    const { page, problems } = await open(`${own.studio.url}&page=rollouts&run=away`);
+    await says(page, '.body .row', 'b');
+    const { port } = new URL(own.studio.url);
+    await own.studio.close();
+    await says(page, 'output', 'Connection lost');
+    await page.evaluate("location.hash += '&rollout=1'");
+    await says(page, '#rollout-view, dialog', 'The studio does not answer.');
+    const { key } = own.studio;
+    const again = await openStudio({ runs: own.root, page: built, port: Number(port), key });
+    await page.waitForSelector('.rollout-view #rollout-view');
+    expect(problems).toEqual([]);
+    await page.close();
+    await again.close();
+  });
+
+  it('loads an overview for a new step, and not without one', { timeout }, async () => {
+    const own = await openWorkbench(built, 'live', [saying('a', 'b')], line(1, 0.25));
+    const unlock = await lockRun(path.join(own.root, 'live'));
+    const impatient = `const wait = globalThis.setTimeout;
+      globalThis.setTimeout = (work, ms, ...more) =>
+        wait(work, [1000, 3000, 30_000].includes(ms) ? 10 : ms, ...more);`;
+    const { page, problems, asked } = await open(
+      `${own.studio.url}&page=overview&run=live`,
+      impatient,
+    );
+    const stories = () => asked.filter((url) => url.includes('/story')).length;
+    await says(page, '.overview .verdict', 'Running: step 1.');
+    await page.evaluate('new Promise((resolve) => setTimeout(resolve, 500))');
+    const before = stories();
+    expect(before).toBeLessThan(3);
+    appendFileSync(own.metricsFile, line(2, 0.875));
+    await says(page, '.overview .verdict', 'Running: step 2.');
+    expect(stories()).toBeGreaterThan(before);
+    expect(problems).toEqual([]);
+    await page.close();
+    await unlock();
   });
 
   it('opens where the language that the browser reports is none', { timeout }, async () => {

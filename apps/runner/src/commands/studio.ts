@@ -5,6 +5,7 @@
 import path from 'node:path';
 import { stat } from 'node:fs/promises';
 import { ConfigError } from '@trinity-rft/core';
+import { ownCommand as typedCommand } from '@trinity-rft/core/support';
 import type { RunPlace } from '@trinity-rft/inspect/studio';
 import type { AddCommand, Write } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
@@ -103,9 +104,16 @@ async function serveStudio(
     write(`${names}\n\nOpen ${studio.url}${page}\nPress Ctrl-C to stop.\n`);
     await untilInterrupted();
   } finally {
-    await studio.close();
+    // Only a run with the studio beside it has a channel to it.
+    const again = process.send && typeof runs === 'string' ? await commandFor(runs) : undefined;
+    await studio.close(again);
   }
   return exitCodes.done;
+}
+
+async function commandFor(folder: string): Promise<string> {
+  const { shellPath } = await import('@trinity-rft/inspect');
+  return `${typedCommand(process.env)} studio ${shellPath(folder)}`;
 }
 
 /**

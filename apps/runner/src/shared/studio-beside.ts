@@ -8,7 +8,7 @@ import type { Terminal } from '@trinity-rft/launcher';
 import { ownCommand } from './server-flags.js';
 
 /** Milliseconds that the run waits for the studio to start, and that the studio has to end. */
-const [startMs, stopMs] = [30_000, 10_000];
+const [startMs, stopMs] = [30_000, 15_000];
 
 /**
  * Runs the studio in another process, so that reading data for its page takes no time from the
@@ -59,7 +59,8 @@ export async function withStudio<T>(
     return await work();
   } finally {
     isOver = true;
-    studio.kill('SIGTERM');
+    // Ends the studio as a signal would, but lets it tell open pages on Windows, too.
+    if (studio.connected) studio.disconnect();
     const cancelStop = clock.after(stopMs, () => studio.kill('SIGKILL'));
     await ended;
     cancelStop();

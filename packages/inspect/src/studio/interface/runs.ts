@@ -50,6 +50,10 @@ export const runEvent = z.object({
   runs: z.array(runSummary).describe('Changed runs; the first event has all runs.'),
   gone: z.array(z.string()).describe('Ids of runs whose folders were removed.'),
   left: count.describe('Number of runs beyond the 2000 that changed last, which are not listed.'),
+  ended: z
+    .string()
+    .optional()
+    .describe('Command that opens the studio again. This is its last event: it ends with its run.'),
 });
 
 export const runSettings = z

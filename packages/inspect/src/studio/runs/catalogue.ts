@@ -14,6 +14,12 @@ export interface Catalogue {
    * @returns function that unsubscribes
    */
   follow(onChange: (event: RunEvent) => void): () => void;
+  /**
+   * Reads all runs a last time, and sends their changes as the last event. Resolves when no
+   * followers are left.
+   * @param ended command that opens the studio again
+   */
+  end(ended: string): Promise<void>;
   close(): void;
 }
 
@@ -33,6 +39,9 @@ const allEveryLooks = 5;
  */
 const quietMs = 15_000;
 
+/** Timeout of each summary in the last event, in ms. */
+const lastMs = 5000;
+
 /**
  * Creates the catalogue.
  * @param root a folder in which runs are searched, or the locations of known runs
@@ -46,6 +55,8 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
   let looks = 0;
   let notListed = 0;
   let isClosed = false;
+  let ended: string | undefined;
+  const { promise: isLeft, resolve: leave } = Promise.withResolvers<void>();
   const oneAtATime = createQueue();
 
   /**
@@ -70,9 +81,9 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
     }
   };
 
-  const summaries = async (): Promise<readonly RunSummary[]> => {
+  const summaries = async (mostMs?: number): Promise<readonly RunSummary[]> => {
     const all: RunSummary[] = [];
-    for (const run of runs.values()) all.push(await run.summary());
+    for (const run of runs.values()) all.push(await run.summary(mostMs));
     return all.toSorted((a, b) => b.changedAt - a.changedAt);
   };
 
@@ -90,15 +101,15 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
   /**
    * Sets `latest`, and sends the followers the changes since the last call. Calls must not overlap.
    */
-  const lookNow = async (isOfAll: boolean): Promise<void> => {
+  const lookNow = async (isOfAll: boolean, mostMs?: number): Promise<void> => {
     if (isOfAll) await find();
-    latest = await (isOfAll ? summaries() : recentSummaries());
+    latest = await (isOfAll ? summaries(mostMs) : recentSummaries());
     const texts = new Map(latest.map((summary) => [summary.id, JSON.stringify(summary)]));
     const changed = latest.filter(({ id }) => texts.get(id) !== known.get(id));
     const gone = [...known.keys()].filter((id) => !texts.has(id));
     known = texts;
-    if (changed.length + gone.length === 0) return;
-    for (const tell of followers) tell({ runs: changed, gone, left: notListed });
+    if (changed.length + gone.length === 0 && ended === undefined) return;
+    for (const tell of followers) tell({ runs: changed, gone, left: notListed, ended });
   };
   const look = (isOfAll: boolean): Promise<void> => oneAtATime(() => lookNow(isOfAll));
 
@@ -107,7 +118,7 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
       void look(looks++ % allEveryLooks === 0)
         .catch(retryLater)
         .finally(() => {
-          if (followers.size > 0 && !isClosed) again();
+          if (followers.size > 0 && !isClosed && ended === undefined) again();
           else timer = undefined;
         });
     }, lookMs);
@@ -124,7 +135,7 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
       let isOver = false;
       const begin = (): void => {
         if (isOver || isClosed) return;
-        onChange({ runs: [...latest], gone: [], left: notListed });
+        onChange({ runs: [...latest], gone: [], left: notListed, ended });
         followers.add(onChange);
         if (timer === undefined) again();
       };
@@ -132,7 +143,16 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
       return () => {
         isOver = true;
         followers.delete(onChange);
+        if (followers.size === 0 && ended !== undefined) leave();
       };
+    },
+    end: async (command) => {
+      clearTimeout(timer);
+      await oneAtATime(() => {
+        ended = command;
+        return lookNow(true, lastMs);
+      }).catch(retryLater);
+      if (followers.size > 0) await isLeft;
     },
     close: () => {
       isClosed = true;
