@@ -120,6 +120,15 @@ describe('configurations', () => {
     expect(many).toMatchObject({ ...found, unreadable: { length: 20 }, moreUnreadable: 6 });
   });
 
+  it('say why they cannot be saved', async () => {
+    await save('a.yaml');
+    const { status, body } = await save('a.yaml/b.yaml');
+    expect([status, body.error]).toEqual([
+      400,
+      expect.stringContaining(`${path.join(root, 'a.yaml/b.yaml')} cannot be written: `),
+    ]);
+  });
+
   it('keep their mode, and links to them, when they are saved', async () => {
     const [file, link] = [path.join(root, 'own.yaml'), path.join(root, 'current.yaml')];
     const { body } = await save('own.yaml');
