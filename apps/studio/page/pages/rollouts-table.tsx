@@ -14,7 +14,7 @@ export type Step = (by: number) => void;
 
 interface RolloutTableProps {
   readonly run: string;
-  /** Current number of rollouts in the store. */
+  /** Current number of model calls in the store. */
   readonly recorded: number | undefined;
   readonly columns: readonly ColumnName[];
   readonly filter: Place['query'];

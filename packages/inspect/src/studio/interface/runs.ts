@@ -41,7 +41,9 @@ export const runSummary = z.object({
     .optional()
     .describe('Reason why `steps` is absent.'),
   failure: z.string().optional().describe('Messages of failure.txt, causes included.'),
-  rollouts: count.optional().describe('Recorded experiences; absent without a store.'),
+  modelCalls: count
+    .optional()
+    .describe('Recorded model calls, one or several per rollout; absent without a store.'),
   hasMetrics: z.boolean(),
   notes: runNotes.describe('Tags and note in notes.json.'),
 });

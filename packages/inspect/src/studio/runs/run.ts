@@ -89,7 +89,7 @@ export function createRun(place: RunPlace): Run {
         changedAt,
         ...progress,
         steps: steps && isUntrained ? { ...steps, done: 0 } : steps,
-        rollouts: await recorded().catch(() => undefined),
+        modelCalls: await recorded().catch(() => undefined),
         hasMetrics: metrics.roles.size > 0,
         notes: await readNotes(place.folder),
       };
@@ -99,7 +99,7 @@ export function createRun(place: RunPlace): Run {
 }
 
 /**
- * Number of recorded experiences. Closes the store again, so that a list of many runs does not keep
+ * Number of recorded model calls. Closes the store again, so that a list of many runs does not keep
  * all stores open.
  */
 const countRecorded = (database: string | undefined): number | undefined =>
