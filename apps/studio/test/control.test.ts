@@ -232,7 +232,7 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
         await look.says(status, 'has been changed since it was opened');
       };
       await look.page.locator('.files ::-p-text(changed.yaml)').click();
-      await look.says(status, 'No errors');
+      await look.says(status, 'error');
       writeFileSync(path.join(bench.root, 'changed.yaml'), `${job}\n# Changed elsewhere.`);
       await conflict('name: [');
       await look.type('.yaml textarea', 'name: 2');

@@ -75,7 +75,7 @@ it('sends the last state with the command that opens it again, and waits for tho
     const last = (): RunEvent | undefined => events.at(-1);
     await expect.poll(() => last()?.ended, { timeout: 30_000 }).toBe('npx trinity studio runs');
     expect(events.flatMap(({ runs }) => runs).at(-1)?.exploreStep).toBe(2);
-    // Who comes late is told too.
+    // A page that connects now gets the last event, too.
     const late: RunEvent[] = [];
     const leaveLate = catalogue.follow((event) => late.push(event));
     await expect.poll(() => late, { timeout: 30_000 }).toMatchObject([{ ended: last()?.ended }]);
