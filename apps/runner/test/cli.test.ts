@@ -180,6 +180,20 @@ it('names the line of a file of choices that is not JSON', async () => {
   expect([exitCode, stderr]).toEqual([2, expect.stringContaining(`${file}:2 is not JSON: `)]);
 });
 
+it('counts the pairs without a choice, and names the line of a wrong one', async () => {
+  const pair = { prompt: 'p', answer1: 'a', answer2: 'b' };
+  const choices = async (...preferred: readonly unknown[]) => {
+    const lines = preferred.map((each) => JSON.stringify({ ...pair, preferred: each }));
+    const file = workspace.write('choices.jsonl', `\n${lines.join('\n')}\n`);
+    const { stdout, stderr } = await mainHere('pairs', file, '--output', `${file}.rows`);
+    return (stdout + stderr).replaceAll(file, 'FILE');
+  };
+  expect(await choices(null, '2')).toContain('FILE:3: preferred is "2". Expected the lines');
+  expect(await choices(null, 1, null)).toBe(
+    'FILE.rows: 1 row; 2 without a choice, or with different ones\n',
+  );
+});
+
 it('says how to name a database of choices', async () => {
   const file = workspace.write('choices.db', 'SQLite format 3\0 and more');
   const { exitCode, stderr } = await mainHere('pairs', file, '--output', `${file}.rows`);

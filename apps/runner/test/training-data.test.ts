@@ -157,7 +157,7 @@ describe('dpo on a file of pairs', () => {
     const tasks = ['--tasks', at('tasks.jsonl'), '--prompt-key', 'question'];
     expect(await mainHere('pairs', answers, ...tasks, '--output', choices)).toMatchObject({
       exitCode: 0,
-      stdout: expect.stringMatching(/choices\.db: [1-8] new pairs/) as unknown,
+      stdout: expect.stringMatching(/choices\.db: [1-8] new pairs?\n/) as unknown,
     });
     const database = new DatabaseSync(at('choices.db'));
     const { changes } = database.prepare('UPDATE pairs SET preferred = 2').run();
@@ -204,7 +204,7 @@ describe('dpo on a file of pairs', () => {
     const text = (file: string): string => readFileSync(at(file), 'utf8');
     workspace.write('people.jsonl', '');
     const written = await compare('--output', at('people.jsonl'));
-    expect(written.stdout).toContain('people.jsonl: 1 new pairs');
+    expect(written.stdout).toContain('people.jsonl: 1 new pair\n');
     workspace.write('people.jsonl', text('people.jsonl').replace('null', '2'));
     await compare('--label-studio', '--output', at('people.json'));
     linkSync(at('people.jsonl'), at('linked.jsonl'));

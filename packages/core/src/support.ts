@@ -6,18 +6,19 @@ export { addressProblem, isHttpUrl } from './address-problem.js';
 export { alignColumns } from './align-columns.js';
 export { cacheFolder } from './cache-folder.js';
 export { copyOf } from './copy-of.js';
+export { isTrainedInParts, reasoningOf, weightGiven } from './answer-fields.js';
 export { boundary, boundedText, causesOf, readableThrown } from './errors.js';
-export { parseJsonExactly } from './exact-json.js';
-export { fillFolder, makeFolder } from './fill-folder.js';
+export { parseJsonExactly, stringifyExactly, withNumbersOf } from './exact-json.js';
+export { draftsOf, fillFolder, makeFolder } from './fill-folder.js';
 export { fillTemplate, type TemplatePlace } from './fill-template.js';
 export { hubTokenOf, hubUrlOf, parseModelId, type ModelId } from './hub.js';
 export { inheritedFlags } from './inherited-flags.js';
 export { lazily, type Lazy } from './lazily.js';
-export { refuseLfsPointer } from './lfs-pointer.js';
 export { loadPeer, peerInstall } from './load-peer.js';
 export { machineMemory } from './machine-memory.js';
 export { isTree, mergeTrees, type Tree } from './merge-trees.js';
 export { checkDefinition } from './definition.js';
+export { argumentsWithoutNulls, schemaWithoutNulls, toolWithoutNulls } from './null-members.js';
 export { numberOfHalf } from './number-of-half.js';
 export { otherInput, textPart } from './other-input.js';
 export { commonKeys } from './common-keys.js';
@@ -40,6 +41,7 @@ export {
   redacted,
   shownVariable,
 } from './secrets.js';
+export { parseStoredJson, refuseLfsPointer } from './stored-json.js';
 export { createStoppableClock, type StoppableClock } from './stoppable-clock.js';
 export { didYouMean, nearest } from './suggest.js';
 export { withinMs } from './time-limit.js';

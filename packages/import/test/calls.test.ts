@@ -1,5 +1,6 @@
 /** Tool calls wherever frameworks write them, with ids that fit the whole conversation. */
-import { readSupervisedRow } from '@trinity-rft/buffer';
+import { readFileSync } from 'node:fs';
+import { readSupervisedRow, readTaskRows } from '@trinity-rft/buffer';
 import { defaultFormatArgs, type ChatMessage } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { importLines, reasonsOf, type Row } from './support.js';
@@ -128,3 +129,92 @@ describe('calls without ids', () => {
     expect(report.written).toBe(1);
   });
 });
+
+describe('a row of a table, whose objects have the members of all others', () => {
+  const parameters = (properties: object) => ({ type: 'object', properties });
+  const tool = (name: string, properties: object, more: object = {}) => ({
+    type: 'function',
+    function: { name, ...more, parameters: parameters(properties) },
+  });
+  const city = { type: 'string' };
+  const f = tool('f', { city });
+  const filled = tool('f', { city: { ...city, enum: null }, a: null }, { strict: null });
+  const said = (args: unknown) => ({
+    role: 'assistant',
+    content: '',
+    tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: args } }],
+  });
+  const oslo = said('{"city":"Oslo"}');
+
+  it.each<readonly [string, Row, Row]>([
+    [
+      'messages',
+      { messages: [user, said({ city: 'Oslo', a: null })], tools: [filled] },
+      { messages: [user, oslo], tools: [f] },
+    ],
+    [
+      'a pair, with its tools as text',
+      {
+        prompt: [user],
+        chosen: [said({ city: 'Oslo', a: null })],
+        rejected: [said({ city: null, a: null })],
+        tools: JSON.stringify([filled]),
+      },
+      { prompt: [user], chosen: [oslo], rejected: [said('{}')], tools: [f] },
+    ],
+    [
+      'ShareGPT',
+      {
+        conversations: [
+          { from: 'human', value: 'Hi' },
+          { from: 'function_call', value: '{"name":"f","arguments":{"city":"Oslo","a":null}}' },
+        ],
+        tools: [{ name: 'f', parameters: filled.function.parameters }],
+      },
+      {
+        messages: [user, { ...oslo, tool_calls: [{ ...oslo.tool_calls[0], id: 'call_0' }] }],
+        tools: [f],
+      },
+    ],
+  ])('has no arguments beyond those of its call: %s', async (_, record, expected) => {
+    expect((await importLines([record])).rows).toEqual([expected]);
+  });
+
+  it('keeps arguments that are text, or of a tool that is not there', async () => {
+    const text = said('{"city": "Oslo", "a": null}');
+    const { rows } = await importLines([
+      { messages: [user, text], tools: [f] },
+      { messages: [user, said({ a: null })] },
+    ]);
+    expect(rows).toEqual([
+      { messages: [user, text], tools: [f] },
+      { messages: [user, said('{"a":null}')] },
+    ]);
+  });
+});
+
+it.each([false, true])(
+  'whole numbers above 2^53 stay numbers in arguments, results and schemas; redact: %j',
+  async (redact) => {
+    const big = '1234567890123456789';
+    const record = JSON.stringify({
+      messages: [
+        { ...user, content: redact ? 'I am a@b.org' : 'Hi' },
+        { role: 'assistant', tool_calls: [{ name: 'f', args: { id: 'BIG', at: ['BIG'] } }] },
+        { role: 'tool', content: [{ type: 'tool-result', result: { id: 'BIG' } }] },
+        { role: 'assistant', content: 'Done' },
+      ],
+      tools: [{ name: 'f', parameters: { properties: { id: { maximum: 'BIG' }, at: {} } } }],
+    });
+    const { output } = await importLines([record.replaceAll('"BIG"', big)], { redact });
+    const text = readFileSync(output, 'utf8');
+    expect(text).toContain(String.raw`"arguments":"{\"id\":${big},\"at\":[${big}]}"`);
+    expect(text).toContain(String.raw`"content":"{\"id\":${big}}"`);
+    expect(text).toContain(`"maximum":${big}`);
+    expect(text.includes('[email]')).toBe(redact);
+    const [row] = await readTaskRows({ name: 'rows', path: output });
+    expect(readSupervisedRow(row!, defaultFormatArgs).tools?.[0]?.parametersSource).toContain(
+      `"maximum":${big}`,
+    );
+  },
+);

@@ -139,7 +139,7 @@ const cases: readonly Case[] = [
     ],
     skipped: [
       'the observation is not a call of a model: 3',
-      'a score is neither a number nor true or false: 7',
+      'the score is a label, a text or a correction instead of a grade: 7',
     ],
     withScore: 2,
   },
@@ -210,7 +210,7 @@ const cases: readonly Case[] = [
     source: 'alpaca',
     as: 'sft',
     rows: [
-      { messages: [user('Translate.\n\nHund'), assistant('dog')] },
+      { messages: [user('Translate.\nHund'), assistant('dog')] },
       {
         messages: [
           user('Name a fruit.'),
@@ -228,8 +228,8 @@ const cases: readonly Case[] = [
     as: 'tasks',
     rows: [
       {
-        messages: [user('Translate.\n\nHund')],
-        question: 'Translate.\n\nHund',
+        messages: [user('Translate.\nHund')],
+        question: 'Translate.\nHund',
         answer: 'dog',
       },
       {
@@ -374,6 +374,172 @@ describe('importRows', () => {
     const record = { prompt: [user('Hi')], completion: [assistant('Hello')], tools: [tool('f')] };
     const { rows } = await importLines([record]);
     expect(rows).toEqual([{ messages: hello, tools: [tool('f')] }]);
+  });
+
+  it.each<readonly [string, object]>([
+    ['weight 0', { weight: 0 }],
+    ["axolotl's train", { train: false, train_detail: [] }],
+    ['train 0', { train: 0 }],
+  ])('leaves an answer with %s out of training', async (_, more) => {
+    const chat = await importLines([
+      { messages: [...hello, user('Bye'), { ...assistant('No'), ...more }, ...hello] },
+    ]);
+    const left = { weight: 0 };
+    expect(chat.rows).toMatchObject([{ messages: [{}, {}, {}, left, {}, {}] }]);
+    const conversations = [
+      { from: 'human', value: 'Hi' },
+      { from: 'function_call', value: '{"name":"f"}', ...more },
+      { from: 'gpt', value: 'Hello', train: true },
+    ];
+    const { rows } = await importLines([{ conversations }]);
+    const last = { content: 'Hello', weight: 1 };
+    expect(rows).toMatchObject([{ messages: [{}, { tool_calls: [{}], ...left }, last] }]);
+  });
+
+  it.each([
+    { train_detail: [{ begin_offset: 0, end_offset: 1, train: false }] },
+    { content: [{ type: 'text', text: 'No', train: false }] },
+  ])('skips an answer of which parts are left out: %j', async (more) => {
+    const { report } = await importLines([
+      { messages: hello },
+      { messages: [user('Hi'), { ...assistant('No'), ...more }] },
+    ]);
+    expect(reasonsOf(report)).toEqual([
+      'only parts of an answer are trained (train_detail), which rows cannot say: 2',
+    ]);
+  });
+
+  it('skips an answer whose train is a text', async () => {
+    const answer = { ...assistant('No'), train: 'false' };
+    const { report } = await importLines([{ messages: hello }, { messages: [user('Hi'), answer] }]);
+    expect(reasonsOf(report)).toEqual(['a weight is neither 0 nor 1: 2']);
+  });
+
+  it.each<object>([
+    { thinking: 'A greeting.' },
+    { reasoning: null, thinking: 'A greeting.' },
+    { reasoning_content: '', reasoning: 'A greeting.' },
+    {
+      reasoning_details: [
+        { type: 'reasoning.text', text: 'A ' },
+        { type: 'reasoning.encrypted', data: 'x' },
+        { type: 'reasoning.text', text: 'greeting.' },
+      ],
+    },
+  ])('keeps the reasoning of an answer: %j', async (more) => {
+    const { rows } = await importLines([
+      { messages: [user('Hi'), { ...assistant('Yo'), ...more }] },
+    ]);
+    const answer = { ...assistant('Yo'), reasoning_content: 'A greeting.' };
+    expect(rows).toEqual([{ messages: [user('Hi'), answer] }]);
+  });
+
+  it('reads what LLaMA-Factory does: parallel calls, empty instructions, pairs of Alpaca', async () => {
+    const value = '[{"name":"f","arguments":{"a":1}},{"name":"g","arguments":{}}]';
+    const conversations = [
+      { from: 'human', value: 'Hi' },
+      { from: 'function_call', value },
+    ];
+    const parallel = await importLines([{ conversations }]);
+    const functions = [
+      { name: 'f', arguments: '{"a":1}' },
+      { name: 'g', arguments: '{}' },
+    ];
+    expect(parallel.rows).toMatchObject([
+      { messages: [{}, { tool_calls: functions.map((each) => ({ function: each })) }] },
+    ]);
+    const { rows, report } = await importLines([
+      {
+        instruction: 'Translate.',
+        input: 'Hund',
+        chosen: 'dog',
+        rejected: 'cat',
+        history: [['a', 'b']],
+      },
+      { instruction: '', input: 'Hi', chosen: 'Hello', rejected: 'No' },
+      { instruction: '', input: '', chosen: 'Hello', rejected: 'No' },
+    ]);
+    const said = (text: string) => [assistant(text)];
+    expect(report.sources).toEqual(['alpaca']);
+    expect(reasonsOf(report)).toEqual(['the instruction and the input are empty: 3']);
+    expect(rows).toEqual([
+      {
+        prompt: [user('a'), assistant('b'), user('Translate.\nHund')],
+        ...{ chosen: said('dog'), rejected: said('cat') },
+      },
+      { prompt: [user('Hi')], chosen: said('Hello'), rejected: said('No') },
+    ]);
+  });
+
+  it.each<readonly [string, Row, Row]>([
+    ['TRL', { prompt: [user('2+2')], solution: '4' }, { solution: '4', answer: '4' }],
+    ['TRL', { prompt: '2+2', ground_truth: 4 }, { ground_truth: 4, answer: '4' }],
+    ['TRL', { prompt: '2+2', answer: 4, level: 1 }, { answer: '4', level: 1 }],
+    ['TRL', { prompt: [user('2+2')], tools: [tool('f')] }, { tools: [tool('f')] }],
+    [
+      'TRL',
+      { prompt: [user('2+2')], question: '2 + 2', messages: null, solution: '4' },
+      { solution: '4', answer: '4' },
+    ],
+    [
+      'TRL',
+      { prompt: '2+2', answer: '', solution: '', ground_truth: '4' },
+      { solution: '', ground_truth: '4', answer: '4' },
+    ],
+    [
+      'verl',
+      { prompt: [user('2+2')], data_source: 'x', reward_model: { ground_truth: '4' } },
+      { data_source: 'x', reward_model: { ground_truth: '4' }, answer: '4' },
+    ],
+    ['OpenRLHF', { input: '2+2', label: '4' }, { label: '4', answer: '4' }],
+    ["OpenAI's evals", { input: [user('2+2')], ideal: ['4'] }, { ideal: ['4'], answer: '4' }],
+  ])('takes prompts alone as tasks, as %s has them: %j', async (_, record, columns) => {
+    const { rows, report } = await importLines([record]);
+    expect(report).toMatchObject({ sources: ['plain'], as: 'tasks' });
+    expect(rows).toEqual([{ messages: [user('2+2')], question: '2+2', ...columns }]);
+  });
+
+  it('takes an answer that is no text', async () => {
+    const { rows } = await importLines([{ question: 'Hi', answer: 0, choices: ['a', 'b'] }]);
+    expect(rows).toMatchObject([{ question: 'Hi', answer: '0', choices: ['a', 'b'] }]);
+  });
+
+  it('does not cut the prompt of a task', async () => {
+    const call = { ...assistant(''), tool_calls: [{ function: { name: 'f', arguments: '{}' } }] };
+    const { report } = await importLines([
+      { prompt: [user('Hi')], solution: 'x' },
+      { prompt: [user('Hi'), call, { role: 'tool', content: 'rain' }], solution: 'rain' },
+      { prompt: [user('Hi'), assistant('So')], solution: 'x' },
+    ]);
+    expect(reasonsOf(report)).toEqual(["the prompt does not end with the user's message: 2, 3"]);
+  });
+
+  it.each<Row>([
+    { prompt: 'Hi' },
+    { prompt: 'Hi', response_a: 'x', response_b: 'y', winner: 'a' },
+    { prompt: 'Hi', generation: 'Hello', label: 1 },
+    { prompt: 'Hi', answer1: 'x', answer2: 'y', preferred: 1 },
+    { prompt: 'Hi', answer1: 'x', answer2: 'y', pref: 'left', label: 'x' },
+    { prompt: ['Hi', 'Bye'], winner: 'a' },
+    { prompt: hello, responses: ['x'] },
+    { instruction: 'Classify.', input: 'I love it', label: 'positive' },
+  ])('takes no answers of models or instructions for tasks: %j', async (record) => {
+    await expect(importLines([record])).rejects.toThrow('no source recognises');
+  });
+
+  it('takes pairs of messages with an instruction as those of TRL', async () => {
+    const pair = { chosen: hello, rejected: [user('Hi'), assistant('No')] };
+    for (const record of [
+      { instruction: 'Hi', ...pair },
+      {
+        instruction: 'Hi',
+        chosen: JSON.stringify(pair.chosen),
+        rejected: JSON.stringify(pair.rejected),
+      },
+    ])
+      expect((await importLines([record])).rows).toEqual([
+        { prompt: [user('Hi')], chosen: [assistant('Hello')], rejected: [assistant('No')] },
+      ]);
   });
 
   it.each([

@@ -55,14 +55,16 @@ export const addPairs: AddCommand = (program, { exitWith, write }) =>
           throw invalid(
             `--output is "${given.output}", which is not empty and may hold choices of people. Name a new file, or delete this one.`,
           );
-        const count = await (given.tasks === undefined
+        const written = await (given.tasks === undefined
           ? writeChosen(from, given)
           : writePairs(from, { ...given, tasks: given.tasks }));
-        const what = given.tasks === undefined ? 'rows' : 'new pairs';
-        write(`${redactText(given.output)}: ${count} ${what}\n`);
+        write(`${redactText(given.output)}: ${written}\n`);
         return exitCodes.done;
       }),
     );
+
+const counted = (count: number, noun: string): string =>
+  `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 const lines = (rows: readonly unknown[]): string =>
   rows.map((row) => `${JSON.stringify(row)}\n`).join('');
@@ -70,7 +72,7 @@ const lines = (rows: readonly unknown[]): string =>
 async function writePairs(
   database: string,
   { tasks, promptKey, labelStudio, output, table }: PairsArguments & { readonly tasks: string },
-): Promise<number> {
+): Promise<string> {
   const { readExperiences, readTaskRows } = await import('@trinity-rft/buffer');
   const { answerPairs, isDatabase, writePairTable } = await import('@trinity-rft/buffer/pairs');
   if (labelStudio && isDatabase(output))
@@ -81,24 +83,41 @@ async function writePairs(
   const reader = readExperiences(database);
   try {
     const pairs = answerPairs(reader.experiences(), { rows, promptKey });
-    if (isDatabase(output)) return await writePairTable({ url: output, table }, pairs);
+    if (isDatabase(output))
+      return counted(await writePairTable({ url: output, table }, pairs), 'new pair');
     const text = labelStudio ? jsonText(pairs.map((data) => ({ data }))) : lines(pairs);
     await writeOutput('--output', output, text);
-    return pairs.length;
+    return counted(pairs.length, 'new pair');
   } finally {
     reader.close();
   }
 }
 
-async function writeChosen(from: string, { output, table }: PairsArguments): Promise<number> {
+async function writeChosen(from: string, { output, table }: PairsArguments): Promise<string> {
   const { chosenRows, isDatabase, readPairTable } = await import('@trinity-rft/buffer/pairs');
-  const items = isDatabase(from) ? await readPairTable({ url: from, table }) : await readFrom(from);
-  const rows = chosenRows(items);
+  const found = isDatabase(from)
+    ? (await readPairTable({ url: from, table })).map((item, i) => ({
+        item,
+        place: `table ${table}, row ${i + 1}`,
+      }))
+    : await readFrom(from);
+  const rows = chosenRows(
+    found.map(({ item }) => item),
+    (index) => found[index]!.place,
+  );
   await writeOutput('--output', output, lines(rows));
-  return rows.length;
+  const skipped = found.length - rows.length;
+  const rest = skipped > 0 ? `; ${skipped} without a choice, or with different ones` : '';
+  return counted(rows.length, 'row') + rest;
 }
 
-async function readFrom(from: string): Promise<readonly unknown[]> {
+interface Placed {
+  readonly item: unknown;
+  /** Where the item is, such as `pairs.jsonl:2`. */
+  readonly place: string;
+}
+
+async function readFrom(from: string): Promise<readonly Placed[]> {
   const text = await readFile(from, 'utf8').catch((cause: unknown) => {
     throw invalid(`${from} cannot be read: ${(cause as Error).message}.`, cause);
   });
@@ -107,11 +126,16 @@ async function readFrom(from: string): Promise<readonly unknown[]> {
   return parse(text, from);
 }
 
-function parse(text: string, from: string): readonly unknown[] {
-  if (text.trimStart().startsWith('[')) return parseJson(text, from) as unknown[];
-  return text
-    .split('\n')
-    .flatMap((line, i) => (line.trim() === '' ? [] : [parseJson(line, `${from}:${i + 1}`)]));
+function parse(text: string, from: string): readonly Placed[] {
+  if (text.trimStart().startsWith('['))
+    return (parseJson(text, from) as unknown[]).map((item, i) => ({
+      item,
+      place: `${from}, item ${i + 1}`,
+    }));
+  return text.split('\n').flatMap((line, i) => {
+    const place = `${from}:${i + 1}`;
+    return line.trim() === '' ? [] : [{ item: parseJson(line, place), place }];
+  });
 }
 
 function parseJson(text: string, place: string): unknown {

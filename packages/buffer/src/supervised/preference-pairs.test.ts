@@ -1,5 +1,5 @@
 import { createExperience } from '@trinity-rft/core';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { answerPairs, chosenRows } from './preference-pairs.js';
 import { readPreferenceRow } from './read-preference-row.js';
 
@@ -65,6 +65,45 @@ it('reads exports of Label Studio', () => {
     { prompt: 'p', chosen: 'b', rejected: 'a' },
     { prompt: 'p', chosen: 'a', rejected: 'b' },
   ]);
-  expect(() => chosenRows([{ ...data, preferred: 3 }])).toThrow('Pair 0 has the preference 3');
-  expect(() => chosenRows([{ text: 'x' }])).toThrow('Pair 0 has no texts');
+});
+
+describe('an item without a choice', () => {
+  const data = { prompt: 'p', answer1: 'a', answer2: 'b' };
+  const chose = (choice: string) => ({ result: [{ value: { choices: [choice] } }] });
+
+  it('is skipped if people disagree, or have chosen nothing', () => {
+    const annotations = [chose('answer1'), chose('answer2')];
+    const comment = { result: [{ value: { text: ['Both good.'] } }] };
+    expect(
+      chosenRows([
+        { data, annotations },
+        { data, annotations: [comment] },
+        { data, annotations: [chose('answer1'), comment, chose('answer1')] },
+      ]),
+    ).toEqual([{ prompt: 'p', chosen: 'a', rejected: 'b' }]);
+  });
+
+  it('is skipped if only another question is answered, or both answers are chosen', () => {
+    const both = { result: [{ value: { choices: ['answer1', 'answer2'] } }] };
+    const two = { result: [...chose('easy').result, { value: { selected: 'right' } }] };
+    const annotated = [chose('easy'), chose('tie'), both, two].map((one) => ({
+      data,
+      annotations: [one],
+    }));
+    expect(chosenRows(annotated)).toEqual([{ prompt: 'p', chosen: 'b', rejected: 'a' }]);
+  });
+
+  it.each([
+    [{ ...data, preferred: '2' }, 'preferred is "2"'],
+    [{ text: 'x' }, 'there are no texts prompt, answer1 and answer2'],
+    [{ ...data, pref: 'left' }, 'there is no preferred'],
+    [
+      { data, annotations: [chose('Answer 1')] },
+      'the choice "Answer 1" is none of left, right, answer1, answer2',
+    ],
+  ])('is named if its format is another: %j', (item, problem) => {
+    const items = [{ ...data, preferred: null }, item];
+    expect(() => chosenRows(items)).toThrow(`Pair 2: ${problem}. Expected the lines`);
+    expect(() => chosenRows(items, (index) => `a:${index + 1}`)).toThrow(`a:2: ${problem}. `);
+  });
 });

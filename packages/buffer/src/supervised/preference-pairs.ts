@@ -77,64 +77,89 @@ function pairOf(
 }
 
 /**
- * Converts pairs to rows for DPO. Pairs without a choice are skipped. Each item is an
- * {@link AnswerPair} or an item of a JSON export of Label Studio. In such an export, `data`
- * contains the pair, and the choice is the side that `Pairwise` selects or the response that
- * `Choices` names (answer1 or answer2).
- * @throws TaskError if an item has neither format
+ * Converts pairs to rows for DPO. Pairs without a choice are skipped, and those on which people
+ * disagree or have chosen both. Each item is an {@link AnswerPair} or an item of a JSON export of
+ * Label Studio. In such an export, `data` contains the pair, and the choice is the side that
+ * `Pairwise` selects or the response that `Choices` names (answer1 or answer2).
+ * @param placeOf names the item of an index in errors. @default its number, from 1
+ * @throws TaskError if an item has neither format, or if all choices of an export are others
  */
-export function chosenRows(items: readonly unknown[]): readonly ChosenRow[] {
-  return items.flatMap((item, index) => {
-    const { pair, preferred } = readDecision(item, index);
-    if (preferred === null) return [];
-    const { prompt, answer1, answer2 } = pair;
-    return preferred === 1
+export function chosenRows(
+  items: readonly unknown[],
+  placeOf: (index: number) => string = (index) => `Pair ${index + 1}`,
+): readonly ChosenRow[] {
+  const errorAt = (index: number, problem: string): TaskError =>
+    pairError(index, `${placeOf(index)}: ${problem}`);
+  const decisions = items.map((item, i) => readDecision(item, (problem) => errorAt(i, problem)));
+  // An export may have other questions beside this one, with choices of their own.
+  const isAnswered = decisions.some(({ chosen }) => chosen.length > 0);
+  const at = isAnswered ? -1 : decisions.findIndex(({ other }) => other !== undefined);
+  if (at >= 0)
+    throw errorAt(
+      at,
+      `the choice "${decisions[at]?.other}" is none of ${[...selections.keys()].join(', ')}`,
+    );
+  return decisions.flatMap(({ pair: { prompt, answer1, answer2 }, chosen }) => {
+    if (new Set(chosen).size !== 1) return [];
+    return chosen[0] === 1
       ? [{ prompt, chosen: answer1, rejected: answer2 }]
       : [{ prompt, chosen: answer2, rejected: answer1 }];
   });
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-type Texts = Pick<AnswerPair, 'prompt' | 'answer1' | 'answer2'>;
-
-function readDecision(
-  item: unknown,
-  index: number,
-): { readonly pair: Texts; readonly preferred: 1 | 2 | null } {
-  const fields = fieldsOf(item);
-  const isExport = typeof fields['data'] === 'object' && fields['data'] !== null;
-  const pair = isExport ? fieldsOf(fields['data']) : fields;
-  const { prompt, answer1, answer2 } = pair;
-  const preferred = isExport ? selectedIn(fields) : (fields['preferred'] ?? null);
-  const isDecision = preferred === null || preferred === 1 || preferred === 2;
-  if (
-    typeof prompt === 'string' &&
-    typeof answer1 === 'string' &&
-    typeof answer2 === 'string' &&
-    isDecision
-  )
-    return { pair: { prompt, answer1, answer2 }, preferred };
-  throw new TaskError(
-    `Pair ${index} has ${isDecision ? 'no texts prompt, answer1 and answer2' : `the preference ${JSON.stringify(preferred)}`}; expected the lines that trinity pairs wrote with preferred 1, 2 or null, or a JSON export of Label Studio.`,
+const pairError = (index: number, problem: string): TaskError =>
+  new TaskError(
+    `${problem}. Expected the lines that trinity pairs wrote with preferred 1, 2 or null, or Label Studio's export JSON (not JSON-MIN).`,
     { code: 'PAIR_INVALID', details: { index } },
   );
+
+type Fields = Readonly<Record<string, unknown>>;
+type Texts = Pick<AnswerPair, 'prompt' | 'answer1' | 'answer2'>;
+type ErrorOf = (problem: string) => TaskError;
+
+interface Decision {
+  readonly pair: Texts;
+  /** The answers that people chose. */
+  readonly chosen: readonly (1 | 2)[];
+  /** The first choice that names no answer. */
+  readonly other?: string;
+}
+
+function readDecision(item: unknown, errorOf: ErrorOf): Decision {
+  const fields = fieldsOf(item);
+  const isExport = typeof fields['data'] === 'object' && fields['data'] !== null;
+  const { prompt, answer1, answer2 } = isExport ? fieldsOf(fields['data']) : fields;
+  if (typeof prompt !== 'string' || typeof answer1 !== 'string' || typeof answer2 !== 'string')
+    throw errorOf('there are no texts prompt, answer1 and answer2');
+  const pair = { prompt, answer1, answer2 };
+  if (isExport) {
+    const names = choicesIn(fields);
+    const chosen = names.flatMap((name) => selections.get(name) ?? []);
+    return { pair, chosen, other: names.find((name) => !selections.has(name)) };
+  }
+  const { preferred } = fields;
+  if (preferred === undefined) throw errorOf('there is no preferred');
+  if (preferred === null) return { pair, chosen: [] };
+  if (preferred !== 1 && preferred !== 2)
+    throw errorOf(`preferred is ${JSON.stringify(preferred)}`);
+  return { pair, chosen: [preferred] };
 }
 
 const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null ? (value as Fields) : {};
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-const selections: Readonly<Record<string, 1 | 2>> = { left: 1, right: 2, answer1: 1, answer2: 2 };
+const selections: ReadonlyMap<string, 1 | 2> = new Map([
+  ['left', 1],
+  ['right', 2],
+  ['answer1', 1],
+  ['answer2', 2],
+]);
 
-/** Returns the choice in the last annotation that was not cancelled, or null. */
-function selectedIn(item: Fields): 1 | 2 | null {
-  const annotation = listOf(item['annotations'])
+/** Returns the names that were chosen in the annotations that were not cancelled. */
+const choicesIn = (item: Fields): readonly string[] =>
+  listOf(item['annotations'])
     .map(fieldsOf)
-    .findLast(({ was_cancelled: cancelled }) => cancelled !== true);
-  const values = listOf(annotation?.['result']).map((result) =>
-    fieldsOf(fieldsOf(result)['value']),
-  );
-  const names = values.flatMap((value) => [value['selected'], ...listOf(value['choices'])]);
-  const name = names.find((each) => typeof each === 'string' && Object.hasOwn(selections, each));
-  return selections[String(name)] ?? null;
-}
+    .filter(({ was_cancelled: cancelled }) => cancelled !== true)
+    .flatMap(({ result }) => listOf(result).map((each) => fieldsOf(fieldsOf(each)['value'])))
+    .flatMap(({ selected, choices }) => [selected ?? [], choices ?? []].flat().map(String));

@@ -1,19 +1,29 @@
 /**
  * Converts a list of unknown values to chat messages, or reports the value that is not a message.
  */
-import type { ChatMessage, ToolCall, TaskError } from '@trinity-rft/core';
+import type { ChatMessage, TaskError, ToolCall, ToolDefinition } from '@trinity-rft/core';
+import {
+  argumentsWithoutNulls,
+  isTrainedInParts,
+  reasoningOf,
+  stringifyExactly,
+  weightGiven,
+} from '@trinity-rft/core/support';
 import { rowError } from './row-fields.js';
 
 const roles: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'assistant', 'tool']);
 
 /**
- * Reads chat messages. Drops fields that are null, because tables represent missing fields as null.
+ * Reads chat messages. Drops fields that are null, because tables represent missing fields as null;
+ * drops also arguments of calls that a table added, see `argumentsWithoutNulls`. Reads reasoning and
+ * weights also under the names of `reasoningOf` and `weightGiven`.
  * @throws TaskError, naming `row` and `key`, if the value is not a list of chat messages
  */
 export function readMessages(
   value: unknown,
   row: number | string,
   key: string,
+  tools: readonly ToolDefinition[] = [],
 ): readonly ChatMessage[] {
   const errorOf = (problem: string, advice: string): TaskError =>
     rowError(row, key, problem, advice);
@@ -35,19 +45,31 @@ export function readMessages(
     const content = fields['content'];
     if (content !== undefined && typeof content !== 'string' && !Array.isArray(content))
       throw errorOf(`message ${i + 1} has a ${typeof content} as content`, 'Expected text');
-    const { weight } = fields;
-    if (weight !== undefined && (fields['role'] !== 'assistant' || (weight !== 0 && weight !== 1)))
+    const isAnswer = fields['role'] === 'assistant';
+    if (isAnswer && isTrainedInParts(fields))
+      throw errorOf(
+        `message ${i + 1} has train_detail, or parts with their own train or weight`,
+        'An answer is trained as a whole or not',
+      );
+    const weight = isAnswer ? weightGiven(fields) : fields['weight'];
+    if (weight !== undefined && (!isAnswer || (weight !== 0 && weight !== 1)))
       throw errorOf(
         `message ${i + 1}, the ${String(fields['role'])}'s, has the weight ${JSON.stringify(weight)}`,
         'Expected 0 or 1, in messages of the assistant alone: 0 leaves a message out of training',
       );
-    const calls = readToolCalls(fields['tool_calls'], (problem) =>
+    const calls = readToolCalls(fields['tool_calls'], tools, (problem) =>
       errorOf(`message ${i + 1}: ${problem}`, 'Give tool calls as in the OpenAI API'),
     );
     if (content === undefined && !calls)
       throw errorOf(`message ${i + 1} has neither content nor tool calls`, fix);
     const { tool_calls: _raw, ...rest } = fields;
-    return (calls ? { ...rest, tool_calls: calls } : rest) as unknown as ChatMessage;
+    const reasoning = reasoningOf(fields);
+    return {
+      ...rest,
+      ...(calls && { tool_calls: calls }),
+      ...(weight !== undefined && { weight }),
+      ...(reasoning !== undefined && { reasoning_content: reasoning }),
+    } as unknown as ChatMessage;
   });
 }
 
@@ -64,6 +86,7 @@ export const hasWeight = (messages: readonly ChatMessage[]): boolean =>
  */
 function readToolCalls(
   value: unknown,
+  tools: readonly ToolDefinition[],
   errorOf: (problem: string) => TaskError,
 ): readonly ToolCall[] | undefined {
   if (value === undefined || (Array.isArray(value) && value.length === 0)) return undefined;
@@ -74,8 +97,11 @@ function readToolCalls(
       function?: { name?: unknown; arguments?: unknown };
     };
     if (typeof fn?.name !== 'string') throw errorOf(`tool call ${i + 1} has no function.name`);
+    const tool = tools.find((each) => each.function.name === fn.name)?.function;
     const text =
-      typeof fn.arguments === 'string' ? fn.arguments : JSON.stringify(fn.arguments ?? {});
+      typeof fn.arguments === 'string'
+        ? fn.arguments
+        : stringifyExactly(argumentsWithoutNulls(fn.arguments ?? {}, tool?.parameters));
     return {
       id: typeof id === 'string' ? id : `call_${i}`,
       type: 'function',

@@ -41,18 +41,18 @@ export function readPreferenceRow(
   format: PreferenceFormat,
   row: number | string = '?',
 ): PreferenceRow {
+  const tools = readTools(rawTask, format.toolsKey, row);
   const answers = {
-    chosen: readAnswer(rawTask, format.chosenKey, format, row),
-    rejected: readAnswer(rawTask, format.rejectedKey, format, row),
+    chosen: readAnswer(rawTask, format.chosenKey, format, tools, row),
+    rejected: readAnswer(rawTask, format.rejectedKey, format, tools, row),
   };
   const whole = isWhole(answers.chosen) || isWhole(answers.rejected);
   const pair = whole
     ? splitWhole(answers, format, row)
-    : { prompt: readPrompt(rawTask, format, row), ...answers };
+    : { prompt: readPrompt(rawTask, format, tools, row), ...answers };
   for (const key of ['chosen', 'rejected'] as const)
     if (!hasWeight(pair[key]))
       throw rowError(row, format[`${key}Key`], 'the answer has weight 0', 'Remove the weight');
-  const tools = readTools(rawTask, format.toolsKey, row);
   return { ...pair, tools };
 }
 
@@ -62,6 +62,7 @@ function readAnswer(
   rawTask: RawTask,
   key: string,
   format: PreferenceFormat,
+  tools: readonly ToolDefinition[] | undefined,
   row: number | string,
 ): readonly ChatMessage[] {
   const fix =
@@ -73,7 +74,7 @@ function readAnswer(
   if (typeof value === 'string' || Number.isFinite(value))
     return [answerOf(String(value), key, row)];
   if (typeof value !== 'object') throw rowError(row, key, `found ${describe(value)}`, fix);
-  const messages = readMessages(Array.isArray(value) ? value : [value], row, key);
+  const messages = readMessages(Array.isArray(value) ? value : [value], row, key, tools);
   const last = messages.at(-1);
   if (last?.role !== 'assistant')
     throw rowError(
@@ -168,6 +169,7 @@ function splitWhole(
 function readPrompt(
   rawTask: RawTask,
   format: PreferenceFormat,
+  tools: readonly ToolDefinition[] | undefined,
   row: number | string,
 ): readonly ChatMessage[] {
   const messagesKey = keyOfMessages(rawTask, format);
@@ -187,7 +189,7 @@ function readPrompt(
       `expected text, found ${describe(value)}`,
       'Remove format.prompt_type to read messages',
     );
-  const messages = readMessages(value, row, key);
+  const messages = readMessages(value, row, key, tools);
   if (messages.at(-1)?.role === 'assistant')
     throw rowError(
       row,

@@ -1,4 +1,5 @@
 import { TaskError, defaultFormatArgs } from '@trinity-rft/core';
+import { parseJsonExactly } from '@trinity-rft/core/support';
 import { expect, it } from 'vitest';
 import { readSupervisedRow, type SupervisedFormat } from './read-supervised-row.js';
 
@@ -49,6 +50,55 @@ it('puts the system prompt first: that of the row before that of the format', ()
   expect(systemOf({ systemPrompt: 'of all', systemPromptKey: 'absent' })).toEqual([
     { role: 'system', content: 'of all' },
   ]);
+});
+
+it('reads the reasoning and the weight under their other names', () => {
+  const answers = [
+    { thinking: 'Easy.', train: false },
+    { reasoning: 'Easy.', train: true, train_detail: [] },
+    { reasoning_content: '', thinking: 'Easy.', train: 0 },
+    { reasoning_details: [{ type: 'reasoning.text', text: 'Easy.' }] },
+  ].map((more) => ({ role: 'assistant', content: '2', ...more }));
+  const { messages } = read({ messages: [{ ...conversation[0], train: false }, ...answers] });
+  const reasoning_content = 'Easy.';
+  expect(messages.slice(1)).toMatchObject([
+    { reasoning_content, weight: 0 },
+    { reasoning_content, weight: 1 },
+    { reasoning_content, weight: 0 },
+    { reasoning_content },
+  ]);
+  expect(messages[0]).not.toHaveProperty('weight');
+});
+
+it.each([
+  [{ train_detail: [{ train: false }] }, 'An answer is trained as a whole or not.'],
+  [{ content: [{ type: 'text', text: '2', train: false }] }, 'message 2 has train_detail, or'],
+  [{ train: 'false' }, `message 2, the assistant's, has the weight "false"`],
+])('refuses an answer with %j', (more, problem) => {
+  const answer = { role: 'assistant', content: '2', ...more };
+  expect(() => read({ messages: [conversation[0], answer] })).toThrow(problem);
+});
+
+it('leaves out what a table adds to calls and tools, and keeps all digits', () => {
+  const parameters = (more: object) => ({
+    type: 'object',
+    properties: { id: { type: 'integer', maximum: 'BIG', ...more }, ...more },
+  });
+  const tool = (more: object) => ({
+    ...{ type: 'function', function: { name: 'find', parameters: parameters(more), ...more } },
+  });
+  const call = (args: unknown) => ({
+    ...{ role: 'assistant', tool_calls: [{ function: { name: 'find', arguments: args } }] },
+  });
+  const big = (value: object) => JSON.stringify(value).replaceAll('"BIG"', '1234567890123456789');
+  const row = {
+    messages: [conversation[0], call({ id: 'BIG', a: null })],
+    tools: [tool({ a: null })],
+  };
+  const { messages, tools } = read(parseJsonExactly(big(row)) as Record<string, unknown>);
+  expect(messages[1]?.tool_calls?.[0]?.function.arguments).toBe(big({ id: 'BIG' }));
+  expect(tools?.[0]?.function).not.toHaveProperty('a');
+  expect(tools?.[0]?.parametersSource).toBe(big(parameters({})));
 });
 
 it('reads tools and tool calls, with arguments as objects or as text', () => {

@@ -46,10 +46,10 @@ export function readSupervisedRow(
   const asTexts =
     format.promptType === 'plaintext' ||
     (format.promptType === undefined && !isPresent(rawTask[messagesKey]) && hasTexts);
+  const tools = readTools(rawTask, format.toolsKey, row);
   const messages = asTexts
     ? fromTexts(rawTask, format, row)
-    : fromList(rawTask, messagesKey, hasTexts, row);
-  const tools = readTools(rawTask, format.toolsKey, row);
+    : fromList(rawTask, messagesKey, hasTexts, tools, row);
   return { messages, tools };
 }
 
@@ -57,6 +57,7 @@ function fromList(
   rawTask: RawTask,
   key: string,
   hasTexts: boolean,
+  tools: readonly ToolDefinition[] | undefined,
   row: number | string,
 ): readonly ChatMessage[] {
   if (!isPresent(rawTask[key])) {
@@ -65,7 +66,7 @@ function fromList(
       : 'Set format.messages_key to the key of the conversation';
     throw missingError(rawTask, row, key, fix);
   }
-  const messages = readMessages(fromJson(rawTask[key], row, key), row, key);
+  const messages = readMessages(fromJson(rawTask[key], row, key), row, key, tools);
   if (messages.at(-1)?.role !== 'assistant') {
     throw rowError(
       row,

@@ -4,7 +4,7 @@
  */
 import { type RawTask, type ToolDefinition, TaskError } from '@trinity-rft/core';
 import type { FormatArgs } from '@trinity-rft/core/internal';
-import { parseJsonExactly } from '@trinity-rft/core/support';
+import { parseJsonExactly, stringifyExactly, toolWithoutNulls } from '@trinity-rft/core/support';
 
 export const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
 
@@ -33,7 +33,7 @@ export function readTools(
   if (tools.length === 0) return undefined;
   return tools.map((tool: unknown, i) => {
     const { function: fn } = (tool ?? {}) as { function?: { name?: unknown } };
-    if (typeof fn?.name === 'string') return { ...(tool as ToolDefinition), type: 'function' };
+    if (typeof fn?.name === 'string') return asTool(tool as Readonly<Record<string, unknown>>);
     throw rowError(
       row,
       key,
@@ -41,6 +41,14 @@ export function readTools(
       'Give the tools as in the OpenAI API',
     );
   });
+}
+
+function asTool(given: Readonly<Record<string, unknown>>): ToolDefinition {
+  const tool = toolWithoutNulls(given) as unknown as ToolDefinition;
+  const { parameters } = tool.function;
+  const source = stringifyExactly(parameters);
+  const isExact = source === JSON.stringify(parameters);
+  return { ...tool, type: 'function', ...(!isExact && { parametersSource: source }) };
 }
 
 export function fromJson(value: unknown, row: number | string, key: string): unknown {

@@ -2,6 +2,7 @@
  * Reads the content of messages: a string, or a list of parts in the formats of several vendors.
  */
 import type { ToolCall } from '@trinity-rft/core';
+import { stringifyExactly } from '@trinity-rft/core/support';
 import { fault } from '../record/fault.js';
 import { isJson, isPresent, type Json } from '../record/item.js';
 import { readCall } from './tool-calls.js';
@@ -91,5 +92,5 @@ function resultText(given: unknown): string {
   const isText = (part: unknown): boolean => isJson(part) && part['type'] === 'text';
   if (Array.isArray(given) && given.length > 0 && given.every(isText))
     return given.map((part) => textOf(part as Json)).join('\n');
-  return JSON.stringify(given);
+  return stringifyExactly(given);
 }

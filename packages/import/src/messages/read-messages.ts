@@ -1,8 +1,9 @@
 /** Converts messages in the formats of all vendors to chat messages. */
 import type { ChatMessage, ToolCall } from '@trinity-rft/core';
+import { isTrainedInParts, reasoningOf, weightGiven } from '@trinity-rft/core/support';
 import { fault } from '../record/fault.js';
 import { isJson, isPresent, type Json } from '../record/item.js';
-import { unwrapped } from './json-text.js';
+import { parsed, unwrapped } from './json-text.js';
 import { readParts, type Parts } from './parts.js';
 import { readCall, readCalls } from './tool-calls.js';
 
@@ -52,8 +53,14 @@ export function readMessage(value: unknown): readonly ChatMessage[] {
   if (!isJson(message)) throw fault('a message is not an object', message);
   const role = roleOf(message);
   const content = message['content'] ?? message['value'] ?? message['parts'];
-  if (role === 'function_call')
-    return [{ role: 'assistant', content: '', tool_calls: [readCall(content)] }];
+  if (role === 'function_call') {
+    const calls = parsed(content, 'a tool call');
+    const list: readonly unknown[] = Array.isArray(calls) ? calls : [calls];
+    if (list.length === 0) throw fault('a message has no tool call');
+    return [
+      { role: 'assistant', content: '', tool_calls: list.map(readCall), ...weightOf(message) },
+    ];
+  }
   const parts = readParts(content);
   if (parts.results.length > 0) return resultsOf(parts, role);
   if (role === 'assistant') return [readAnswer(message, parts)];
@@ -86,20 +93,33 @@ function readAnswer(message: Json, parts: Parts): ChatMessage {
     [callsIn(message), parts.calls, callsIn(raw)].find(({ length }) => length > 0) ?? [];
   const { text } = parts;
   const fields: Json = { ...raw, ...message };
-  const reasoning = parts.reasoning ?? fields['reasoning_content'] ?? fields['reasoning'];
-  const { weight } = message;
+  const reasoning = parts.reasoning ?? reasoningOf(fields);
   if (text === undefined && calls.length === 0)
     throw fault('an answer has neither content nor tool calls');
-  if (isPresent(weight) && weight !== 0 && weight !== 1)
-    throw fault('a weight is neither 0 nor 1', weight);
   return {
     role: 'assistant',
     ...(text !== undefined && { content: text }),
     ...keep(message, ['name']),
-    ...(typeof reasoning === 'string' && reasoning !== '' && { reasoning_content: reasoning }),
+    ...(reasoning !== undefined && { reasoning_content: reasoning }),
     ...(calls.length > 0 && { tool_calls: calls }),
-    ...(isPresent(weight) && { weight: weight as 0 | 1 }),
+    ...weightOf(message),
   };
+}
+
+/**
+ * Returns the weight of an answer.
+ * @throws TaskError from `fault` for other weights, and for those of parts of an answer
+ */
+function weightOf(message: Json): Pick<ChatMessage, 'weight'> {
+  if (isTrainedInParts(message))
+    throw fault(
+      'only parts of an answer are trained (train_detail), which rows cannot say',
+      message['train_detail'],
+    );
+  const weight = weightGiven(message);
+  if (weight === undefined) return {};
+  if (weight !== 0 && weight !== 1) throw fault('a weight is neither 0 nor 1', weight);
+  return { weight };
 }
 
 function callsIn({ tool_calls, toolCalls, function_call: only }: Json): readonly ToolCall[] {

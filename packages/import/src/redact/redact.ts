@@ -3,7 +3,7 @@
  * Names and postal addresses are not replaced, so the result may still contain personal data.
  */
 import { isIP } from 'node:net';
-import { redacted, redactText } from '@trinity-rft/core/support';
+import { redacted, redactText, stringifyExactly, withNumbersOf } from '@trinity-rft/core/support';
 import { parseJson } from '../messages/parse-json.js';
 import { looksLikeJson } from '../messages/json-text.js';
 
@@ -158,7 +158,7 @@ function replaceShape(
 
 /** Matches names of fields, in lower case and without separators, whose values are secrets. */
 const secretName =
-  /(?:password|passwd|passphrase|secret|credential|(?:api|private|access)key|(?:access|auth|bearer|refresh)token)s?$|^authorization$/;
+  /(?:(?<!forgot)password|passwort|passwd|passphrase|secret|credential|(?:api|private|access)key|(?:access|auth|bearer|refresh)token)s?$|^authorization$/;
 
 /** Matches those of the names above that fields of ordinary data have too. */
 const commonName = /^(?:secrets?|credentials?|authorization)$/;
@@ -179,6 +179,13 @@ function isSecret(name: string, value: string): boolean {
   if (!secretName.test(letters) || placeholder.test(value)) return false;
   return !(commonName.test(letters) && plainWord.test(value));
 }
+
+/**
+ * Returns true for the number of a field such as `password`. Counts, such as `passwords`, and numbers of
+ * fewer than 4 digits are not secrets.
+ */
+const isSecretNumber = (name: string, value: number): boolean =>
+  /pass(?:word|wort|wd)$/i.test(name) && value >= 1000 && isSecret(name, String(value));
 
 /**
  * Copies the value with placeholders for the personal data and keys that were found, and counts the
@@ -208,8 +215,8 @@ export function redactValue<T>(value: T): { readonly value: T; readonly counts: 
   const inJson = (given: string): string | undefined => {
     try {
       const before: unknown = parseJson(given);
-      const after = JSON.stringify(visit(before));
-      return after === JSON.stringify(before) ? given : after;
+      const after = stringifyExactly(visit(before));
+      return after === stringifyExactly(before) ? given : after;
     } catch {
       return undefined;
     }
@@ -220,19 +227,27 @@ export function redactValue<T>(value: T): { readonly value: T; readonly counts: 
   };
   /** @param name key of the value, or of the list that contains it */
   const visit = (given: unknown, name = ''): unknown => {
-    if (typeof given === 'string' && isSecret(name, given)) {
+    if (
+      (typeof given === 'string' && isSecret(name, given)) ||
+      (typeof given === 'number' && isSecretNumber(name, given))
+    ) {
       count('key');
       return '[key]';
     }
     if (typeof given === 'string') return text(given);
     if (typeof given === 'number') return number(given);
     if (typeof given !== 'object' || given === null) return given;
-    if (Array.isArray(given)) return given.map((each) => visit(each, name));
+    if (Array.isArray(given))
+      return withNumbersOf(
+        given,
+        given.map((each) => visit(each, name)),
+      );
     // Its keys are names of fields, and its values are lists of such names.
     const isSchema = name === 'dependentRequired';
-    return Object.fromEntries(
+    const copy = Object.fromEntries(
       Object.entries(given).map(([key, each]) => [text(key), visit(each, isSchema ? '' : key)]),
     );
+    return withNumbersOf(given, copy);
   };
   return { value: visit(value) as T, counts };
 }

@@ -1,15 +1,25 @@
-/** Adds the ids of tool calls that a source omits. */
+/** Adds the ids of tool calls that a source omits, and removes arguments that a table adds. */
 import type { ChatMessage, ToolCall } from '@trinity-rft/core';
+import { withoutNullArguments } from '../messages/tool-calls.js';
 import type { Conversation, Preference } from '../record/item.js';
 
-/** Adds missing ids to the tool calls of an item, and missing call ids to the tool results. */
-export function withCallIds<T extends Conversation | Preference>(item: T): T {
-  if (!('chosen' in item)) return { ...item, messages: numbered(item.messages) };
+type Convert = (messages: readonly ChatMessage[]) => readonly ChatMessage[];
+
+/** Converts all messages of an item, those of answers after those of their prompt. */
+function mapMessages<T extends Conversation | Preference>(item: T, convert: Convert): T {
+  if (!('chosen' in item)) return { ...item, messages: convert(item.messages) };
   const { prompt, chosen, rejected } = item;
-  const after = (answer: readonly ChatMessage[]): readonly ChatMessage[] =>
-    numbered([...prompt, ...answer]).slice(prompt.length);
-  return { ...item, prompt: numbered(prompt), chosen: after(chosen), rejected: after(rejected) };
+  const after: Convert = (answer) => convert([...prompt, ...answer]).slice(prompt.length);
+  return { ...item, prompt: convert(prompt), chosen: after(chosen), rejected: after(rejected) };
 }
+
+/** Adds missing ids to the tool calls of an item, and missing call ids to the tool results. */
+export const withCallIds = <T extends Conversation | Preference>(item: T): T =>
+  mapMessages(item, numbered);
+
+/** Removes arguments that are null, see {@link withoutNullArguments}. */
+export const withoutNulls = <T extends Conversation | Preference>(item: T): T =>
+  mapMessages(item, (messages) => withoutNullArguments(messages, item.tools));
 
 /**
  * Adds missing ids. A tool result without a call id gets the id of the first call without a result.

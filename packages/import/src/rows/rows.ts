@@ -1,5 +1,6 @@
 /** Converts conversations and preferences to training rows. */
 import type { ChatMessage } from '@trinity-rft/core';
+import { stringifyExactly } from '@trinity-rft/core/support';
 import { fault } from '../record/fault.js';
 import { isPresent, type Conversation, type Json, type Preference } from '../record/item.js';
 import type { RowKind } from '../record/row-kind.js';
@@ -73,7 +74,9 @@ export function taskRow(item: Conversation | Preference, hasReferences: boolean)
   return {
     messages,
     ...questionOf(messages),
-    ...(isPresent(truth) && { answer: typeof truth === 'string' ? truth : JSON.stringify(truth) }),
+    ...(isPresent(truth) && {
+      answer: typeof truth === 'string' ? truth : stringifyExactly(truth),
+    }),
     ...toolsOf(item),
     ...conversation.fields,
   };

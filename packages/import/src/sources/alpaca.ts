@@ -1,23 +1,39 @@
-/** Source of Alpaca rows, each with an instruction, its input and its output. */
+/**
+ * Source of Alpaca rows, each with an instruction, its input and its output, and of LLaMA-Factory's
+ * pairs, with two outputs.
+ */
 import type { ChatMessage } from '@trinity-rft/core';
 import { fault } from '../record/fault.js';
 import type { Json } from '../record/item.js';
-import { has, withSystem, type Source } from './source.js';
+import { toolsOf } from './openai.js';
+import { has, messagesIn, withSystem, type Source } from './source.js';
 
 export const alpaca: Source = {
-  looksFor: 'instruction and output',
-  detect: (record) => has(record, 'instruction', 'output'),
+  looksFor: 'instruction and output; or instruction, chosen and rejected',
+  detect: (record) => has(record, 'instruction') && (has(record, 'output') || isPair(record)),
   read: (record) => {
-    const [instruction, input] = [textAt(record, 'instruction'), textAt(record, 'input', '')];
-    const messages: readonly ChatMessage[] = [
-      ...historyOf(record['history']),
-      { role: 'user', content: input === '' ? instruction : `${instruction}\n\n${input}` },
-      { role: 'assistant', content: textAt(record, 'output') },
-    ];
-    return [{ messages: withSystem(record['system'], messages) }];
+    const texts = ['instruction', 'input'].map((key) => textAt(record, key, ''));
+    const content = texts.filter((text) => text !== '').join('\n');
+    if (content === '') throw fault('the instruction and the input are empty');
+    const question: ChatMessage = { role: 'user', content };
+    const prompt = withSystem(record['system'], [...historyOf(record['history']), question]);
+    const tools = toolsOf(record);
+    if (!isPair(record)) return [{ messages: [...prompt, answerAt(record, 'output')], ...tools }];
+    const [chosen, rejected] = [[answerAt(record, 'chosen')], [answerAt(record, 'rejected')]];
+    return [{ prompt, chosen, rejected, ...tools }];
   },
   hasReferences: true,
 };
+
+/** TRL's pairs may have an instruction too, but messages as their answers. */
+const isPair = (record: Json): boolean =>
+  !has(record, 'prompt') &&
+  ['chosen', 'rejected'].every((key) => typeof messagesIn(record[key]) === 'string');
+
+const answerAt = (record: Json, key: string): ChatMessage => ({
+  role: 'assistant',
+  content: textAt(record, key),
+});
 
 function textAt(record: Json, key: string, otherwise?: string): string {
   const text = record[key] ?? otherwise;

@@ -54,6 +54,10 @@ describe('promptfoo', () => {
 
   it.each([
     [{ vars: { language: 'en' } }, 'a template names a variable that the test lacks'],
+    [
+      { vars: { language: 'en', word: 'a' }, assert: [equals('{{ größe }}')] },
+      'a template names a variable that the test lacks',
+    ],
     [{ vars: { language: 'en', word: 'file://a.txt' } }, 'a variable is in another file'],
     [{ vars: { language: ['en'], word: ['a', 'file://a.txt'] } }, 'a variable is in another file'],
     [
@@ -62,7 +66,7 @@ describe('promptfoo', () => {
     ],
     [
       { vars: { language: 'en', word: 'a' }, assert: [equals('{{ word | upper }}')] },
-      'a template names a variable that the test lacks',
+      'a template has a filter or an expression, which is not evaluated here',
     ],
     [
       {

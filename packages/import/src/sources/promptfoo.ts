@@ -1,5 +1,5 @@
 /** Source of promptfoo configurations. Each combination of a prompt and a test becomes a task. */
-import { fillTemplate, type TemplatePlace } from '@trinity-rft/core/support';
+import { fillTemplate, stringifyExactly, type TemplatePlace } from '@trinity-rft/core/support';
 import { asList, fault, orFault } from '../record/fault.js';
 import { isJson, type Conversation, type Fault, type Finished, type Json } from '../record/item.js';
 import { has, readPrompt, type Source } from './source.js';
@@ -178,7 +178,7 @@ function filledTruth(value: unknown, vars: Json): unknown {
 function filledPrompt(template: string, vars: Json): string {
   const isChat = template.trimStart().startsWith('[');
   return filled(template, vars, ({ value, text }) => {
-    const written = Array.isArray(value) ? JSON.stringify(value) : text;
+    const written = Array.isArray(value) ? stringifyExactly(value) : text;
     return isChat ? JSON.stringify(written).slice(1, -1) : written;
   });
 }
@@ -188,6 +188,8 @@ function filled<T>(template: T, vars: Json, write: (place: TemplatePlace) => str
     throw fault('a template has conditions or loops, which are not evaluated here', template);
   return fillTemplate(template, vars, (place) => {
     const { name, value } = place;
+    if (value === undefined && /[^\p{L}\p{M}\p{N}_.-]/u.test(name))
+      throw fault('a template has a filter or an expression, which is not evaluated here', name);
     if (value === undefined) throw fault('a template names a variable that the test lacks', name);
     if (isFile(value)) throw elsewhere('a variable is', value);
     return write(place);
