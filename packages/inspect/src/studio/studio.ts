@@ -41,7 +41,7 @@ export interface Studio {
 
 const shortestKey = 16;
 /** Maximum time in ms for open pages to load the last state. */
-const leaveMs = 5000;
+const leaveMs = 3000;
 
 /**
  * Opens the studio's server. The runs may still be in progress.

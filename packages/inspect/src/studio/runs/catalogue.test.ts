@@ -89,6 +89,19 @@ it('sends the last state with the command that opens it again, and waits for tho
   }
 }, 60_000);
 
+it('reads nothing at the end if no page is open', async () => {
+  const root = mkdtempSync(path.join(tmpdir(), 'trinity-catalogue-'));
+  writeRuns(root, ['a']);
+  const catalogue = createCatalogue(root);
+  try {
+    await catalogue.end('npx trinity studio runs');
+    expect(catalogue.run('a')).toBeUndefined();
+  } finally {
+    catalogue.close();
+    rmSync(root, { recursive: true });
+  }
+});
+
 it('lists a run whose metrics cannot be read, and the others', async () => {
   const root = mkdtempSync(path.join(tmpdir(), 'trinity-catalogue-'));
   writeRuns(root, ['a']);

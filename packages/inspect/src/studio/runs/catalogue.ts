@@ -15,8 +15,8 @@ export interface Catalogue {
    */
   follow(onChange: (event: RunEvent) => void): () => void;
   /**
-   * Reads all runs a last time, and sends their changes as the last event. Resolves when no
-   * followers are left.
+   * Reads the runs that may have changed a last time, and sends their changes as the last event.
+   * Resolves when no followers are left, and at once if there are none.
    * @param ended command that opens the studio again
    */
   end(ended: string): Promise<void>;
@@ -40,7 +40,7 @@ const allEveryLooks = 5;
 const quietMs = 15_000;
 
 /** Timeout of each summary in the last event, in ms. */
-const lastMs = 5000;
+const lastMs = 1500;
 
 /**
  * Creates the catalogue.
@@ -81,29 +81,30 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
     }
   };
 
-  const summaries = async (mostMs?: number): Promise<readonly RunSummary[]> => {
+  const summaries = async (): Promise<readonly RunSummary[]> => {
     const all: RunSummary[] = [];
-    for (const run of runs.values()) all.push(await run.summary(mostMs));
+    for (const run of runs.values()) all.push(await run.summary());
     return all.toSorted((a, b) => b.changedAt - a.changedAt);
   };
 
   /**
-   * Returns the summaries of the runs in `latest`. Reads only runs that may have changed; for the
-   * others, the last summary is returned.
+   * Returns the summaries of all runs. Reads only runs that may have changed; for the others, the
+   * summary in `latest` is returned.
    */
-  const recentSummaries = (): Promise<readonly RunSummary[]> =>
-    Promise.all(
-      latest.map(async (seen) =>
-        isQuiet(seen) ? seen : ((await runs.get(seen.id)?.summary()) ?? seen),
-      ),
-    );
+  const recentSummaries = (mostMs?: number): Promise<readonly RunSummary[]> => {
+    const before = new Map(latest.map((summary) => [summary.id, summary]));
+    const recent = Array.from(runs, async ([id, run]) => {
+      const seen = before.get(id);
+      return seen && isQuiet(seen) ? seen : run.summary(mostMs);
+    });
+    return Promise.all(recent);
+  };
 
   /**
    * Sets `latest`, and sends the followers the changes since the last call. Calls must not overlap.
    */
-  const lookNow = async (isOfAll: boolean, mostMs?: number): Promise<void> => {
-    if (isOfAll) await find();
-    latest = await (isOfAll ? summaries(mostMs) : recentSummaries());
+  const tellChanges = (now: readonly RunSummary[]): void => {
+    latest = now;
     const texts = new Map(latest.map((summary) => [summary.id, JSON.stringify(summary)]));
     const changed = latest.filter(({ id }) => texts.get(id) !== known.get(id));
     const gone = [...known.keys()].filter((id) => !texts.has(id));
@@ -111,7 +112,11 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
     if (changed.length + gone.length === 0 && ended === undefined) return;
     for (const tell of followers) tell({ runs: changed, gone, left: notListed, ended });
   };
-  const look = (isOfAll: boolean): Promise<void> => oneAtATime(() => lookNow(isOfAll));
+  const look = (isOfAll: boolean): Promise<void> =>
+    oneAtATime(async () => {
+      if (isOfAll) await find();
+      tellChanges(await (isOfAll ? summaries() : recentSummaries()));
+    });
 
   const again = (): void => {
     timer = setTimeout(() => {
@@ -147,10 +152,12 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
       };
     },
     end: async (command) => {
+      if (followers.size === 0) return;
       clearTimeout(timer);
-      await oneAtATime(() => {
+      await oneAtATime(async () => {
         ended = command;
-        return lookNow(true, lastMs);
+        await find();
+        tellChanges(await recentSummaries(lastMs));
       }).catch(retryLater);
       if (followers.size > 0) await isLeft;
     },
