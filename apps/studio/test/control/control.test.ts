@@ -120,14 +120,16 @@ describe('configurations', () => {
     expect(many).toMatchObject({ ...found, unreadable: { length: 20 }, moreUnreadable: 6 });
   });
 
-  it('say why they cannot be saved', async () => {
-    await save('a.yaml');
-    const { status, body } = await save('a.yaml/b.yaml');
-    expect([status, body.error]).toEqual([
-      400,
-      expect.stringContaining(`${path.join(root, 'a.yaml/b.yaml')} cannot be written: `),
-    ]);
-  });
+  it.each(['a.yaml/b.yaml', 'a.yaml/b/c.yaml'])(
+    'say why they cannot be saved: %s',
+    async (name) => {
+      await save('a.yaml');
+      const { status, body } = await save(name);
+      expect(status).toBe(400);
+      expect(body.error).toContain(`${path.join(root, name)} cannot be written: `);
+      expect(body.error).toContain('One of its folders is a file.');
+    },
+  );
 
   it('keep their mode, and links to them, when they are saved', async () => {
     const [file, link] = [path.join(root, 'own.yaml'), path.join(root, 'current.yaml')];

@@ -145,10 +145,14 @@ export async function saveConfiguration(
   } catch (cause) {
     const { code, syscall } = cause as NodeJS.ErrnoException;
     if (code === 'EEXIST' && syscall === 'link') throw changed(file, '');
-    throw new ConfigError(
-      `${file} cannot be written: ${describeError(cause)}. Check that the folder is writable and the disk has room.`,
-      { code: 'CONFIG_WRITE', cause },
-    );
+    const fix =
+      syscall === 'mkdir' && (code === 'EEXIST' || code === 'ENOTDIR')
+        ? 'One of its folders is a file. Choose another path.'
+        : 'Check that the folder is writable and the disk has room.';
+    throw new ConfigError(`${file} cannot be written: ${describeError(cause)}. ${fix}`, {
+      code: 'CONFIG_WRITE',
+      cause,
+    });
   } finally {
     if (draft !== undefined) await rm(draft, { force: true });
   }
