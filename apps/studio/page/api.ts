@@ -18,7 +18,7 @@ export class Refusal extends Error {
 
 /** True once the server has sent its last event: it ends with the run that it was started beside. */
 let isLast = false;
-/** True once the page has loaded the last state, and asks no more. */
+/** True once the page has loaded the last state, and starts no more requests. */
 let isOver = false;
 
 /**
@@ -40,10 +40,17 @@ export const afterErrorMs = 3000;
 
 const storageName = 'trinity-studio-key';
 
-/** Moves the server's key from the URL to session storage, where it survives reloads. */
-function takeKey(): string {
-  const given = new URLSearchParams(location.hash.slice(1)).get('key');
-  if (given === null) return sessionStorage.getItem(storageName) ?? '';
+/** Keys that can be sent. Others were changed where they were copied, as by a "…" in the middle. */
+const isKey = /^[ -~]{16,}$/;
+
+/**
+ * Moves the server's key from the URL to session storage, where it survives reloads.
+ * @returns undefined if the URL has no key, and an empty text for what cannot be a key
+ */
+function takeKey(): string | undefined {
+  const text = new URLSearchParams(location.hash.slice(1)).get('key');
+  if (text === null) return undefined;
+  const given = isKey.test(text) ? text : '';
   sessionStorage.setItem(storageName, given);
   const rest = new URLSearchParams(location.hash.slice(1));
   rest.delete('key');
@@ -51,12 +58,13 @@ function takeKey(): string {
   return given;
 }
 
-export const key = takeKey();
+export const key = takeKey() ?? sessionStorage.getItem(storageName) ?? '';
 const headers = { authorization: `Bearer ${key}` };
 
 // A printed address that is opened in a tab of the studio changes the hash, but loads nothing.
 addEventListener('hashchange', () => {
-  if (takeKey() !== key) location.reload();
+  const given = takeKey();
+  if (given !== undefined && (given !== key || isOver)) location.reload();
 });
 
 async function request(path: string, options: RequestInit = {}): Promise<Response> {
@@ -70,17 +78,20 @@ async function request(path: string, options: RequestInit = {}): Promise<Respons
   throw new Refusal(error ?? `Status ${response.status}`, response.status);
 }
 
-/** Number of calls of {@link ask} in progress. */
+/** Number of calls of {@link ask} and {@link act} in progress. */
 let asked = 0;
 
-export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
+async function answerOf<T>(path: string, options: RequestInit): Promise<T> {
   asked++;
   try {
-    return (await (await request(path, { signal: signal ?? null })).json()) as T;
+    return (await (await request(path, options)).json()) as T;
   } finally {
     asked--;
   }
 }
+
+export const ask = <T>(path: string, signal?: AbortSignal): Promise<T> =>
+  answerOf(path, { signal: signal ?? null });
 
 export const runPath = (
   run: string,
@@ -94,10 +105,12 @@ export const runPath = (
 };
 
 /** Sends an action, and returns the parsed JSON response. */
-export async function act<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
-  const options = { method: 'POST', body: JSON.stringify(body), signal: signal ?? null };
-  return (await request(`actions/${path}`, options)).json() as Promise<T>;
-}
+export const act = <T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> =>
+  answerOf(`actions/${path}`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    signal: signal ?? null,
+  });
 
 /** Sends an action. Yields each line of the response, parsed as JSON, as it arrives. */
 export async function* lines<T>(
@@ -191,6 +204,8 @@ async function readEvents(
         const event = JSON.parse(data) as RunEvent;
         isLast ||= event.ended !== undefined;
         onEvent(event);
+        // What a hidden tab has not loaded yet is loaded now.
+        if (isLast) document.dispatchEvent(new Event('visibilitychange'));
       },
     });
     for await (const text of body.pipeThrough(new TextDecoderStream())) {

@@ -391,6 +391,10 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
       await to('playground', 'second');
       await chosen(1, 'second global_step_4');
       await chosen(2, 'none');
+      await to('playground', 'run');
+      await chosen(1, 'run global_step_2');
+      await to('playground', 'second/evaluations');
+      await chosen(1, 'second global_step_4');
       // An answer that is stopped before its first token says so.
       await look.page.evaluate(
         "const real = fetch; globalThis.fetch = (url, options) => String(url).includes('/say') ? new Promise((_, reject) => options.signal.addEventListener('abort', () => reject(options.signal.reason))) : real(url, options)",

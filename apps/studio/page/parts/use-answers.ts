@@ -62,17 +62,17 @@ export function useAnswers<T>(
         failure = messageOf(error);
         if (isWorthAgain(error)) again = afterErrorMs;
       }
+      const rest = timesLoad * (performance.now() - begun);
       if (signal.aborted) return;
       if (failure === undefined) setAnswers(found);
       setProblem(failure);
-      again = againMs(found) ?? again;
-      const pause = Math.max(changedMs, timesLoad * (performance.now() - begun));
+      again = againMs(found) ?? (again && Math.max(again, rest));
       const loadChanged = (): void => {
         if (latest.current !== loaded) void load();
         else timer = setTimeout(loadChanged, lookMs);
       };
       if (again !== undefined) timer = setTimeout(() => void load(), again);
-      else if (loaded !== undefined) timer = setTimeout(loadChanged, pause);
+      else if (loaded !== undefined) timer = setTimeout(loadChanged, Math.max(changedMs, rest));
     };
     const show = (): void => void (isWaiting && load());
     document.addEventListener('visibilitychange', show, { signal });
@@ -109,8 +109,11 @@ export const whileReading = (answers: readonly unknown[]): number | undefined =>
     ? readingMs
     : undefined;
 
+/** Minimum time in ms between the writes of a run that reload it within a step. */
+const withinStepMs = 30_000;
+
 /**
- * Loads a response about a run, and reloads it while the run makes steps.
+ * Loads a response about a run, and reloads it while the run makes steps, or writes for long.
  * @param path path below the run's path, such as `story`
  */
 export function useRunAnswer<T>(
@@ -121,7 +124,12 @@ export function useRunAnswer<T>(
   const paths = id === undefined ? [] : [runPath(id, path)];
   const version =
     run?.state === 'running'
-      ? JSON.stringify([run.exploreStep, run.trainStep, run.evaluation])
+      ? JSON.stringify([
+          run.exploreStep,
+          run.trainStep,
+          run.evaluation,
+          Math.floor(run.changedAt / withinStepMs),
+        ])
       : undefined;
   const { answers, problem } = useAnswers<T>(paths, undefined, undefined, version);
   return { answer: answers[0], problem };

@@ -33,9 +33,9 @@ export const words = {
   reconnecting: 'Connection lost. Trying again ...',
   silent: 'The server is silent.',
   unreachable: 'The studio does not answer. Is its command still running?',
-  over: 'The run has ended.',
+  over: 'The studio has ended.',
   ended:
-    'The run has ended, and its studio with it. The last state stays here. To open all pages again:',
+    'The studio has ended with the run that it was started beside. The last state stays here. To open all pages again:',
   noKey:
     'This page has no key. Open the complete address that trinity studio printed, with the part after #.',
   pages: {

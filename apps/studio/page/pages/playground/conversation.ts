@@ -39,12 +39,13 @@ export const isUntouched = (panes: readonly Pane[]): boolean =>
   panes.every(({ isSuggested }) => isSuggested);
 
 /**
- * Returns the initial choice of models: the oldest and the newest checkpoint of the shown run. If it
- * has none, of the first run that has two, or one. A single checkpoint is that of the first pane.
+ * Returns the initial choice of models: the oldest and the newest checkpoint of the shown run, or of
+ * the run that it evaluates. If it has none, of the first run that has two, or one. A single checkpoint is that of the first pane.
  */
 export function suggested(offers: readonly Offer[], shown: string | undefined): readonly Pane[] {
   const has = (count: number) => offers.find(({ checkpoints }) => checkpoints.length >= count);
-  const offer = offers.find(({ run }) => run === shown) ?? has(2) ?? has(1);
+  const of = (id: string | undefined) => offers.find(({ run }) => run === id);
+  const offer = of(shown) ?? of(shown?.replace(/\/evaluations$/, '')) ?? has(2) ?? has(1);
   if (!offer) return panesAtFirst;
   const { run, checkpoints } = offer;
   const names = [...new Set([checkpoints.at(-1)?.name, checkpoints[0]?.name])];

@@ -39,7 +39,8 @@ export function useOffers(all: readonly string[] | undefined): readonly Offer[] 
       left.abort();
       clearTimeout(timer);
     };
-  }, [ids?.join('\n'), times]);
+    // Runs in progress change places often.
+  }, [ids?.toSorted().join('\n'), times]);
   return offers;
 }
 

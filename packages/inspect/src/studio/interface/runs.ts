@@ -55,7 +55,9 @@ export const runEvent = z.object({
   ended: z
     .string()
     .optional()
-    .describe('Command that opens the studio again. This is its last event: it ends with its run.'),
+    .describe(
+      'Command that opens the studio again. This is its last event: the studio ends with the run that it was started beside.',
+    ),
 });
 
 export const runSettings = z
