@@ -16,19 +16,41 @@ export class Refusal extends Error {
   }
 }
 
+/** True once the server has sent its last event: it ends with the run that it was started beside. */
+let isLast = false;
+/** True once the page has loaded the last state, and starts no more requests. */
+let isOver = false;
+
 /**
- * Returns true if a retry may succeed, and false if the server rejected the request itself or its
- * key.
+ * True if the page must not load or draw, because its tab is hidden, and local training may need
+ * the computing time. False after the last event, when the training has ended.
+ */
+export const isResting = (): boolean => document.hidden && !isLast;
+export const hasLastEvent = (): boolean => isLast;
+
+/**
+ * Returns true if a retry may succeed, and false if the server has ended with its run, or rejected
+ * the request itself or its key.
  */
 export const isWorthAgain = (error: unknown): boolean =>
-  !(error instanceof Refusal && [400, 401, 404].includes(error.status));
+  !isOver && !(error instanceof Refusal && [400, 401, 404].includes(error.status));
+
+/** Time in ms after which a failed request is repeated. */
+export const afterErrorMs = 3000;
 
 const storageName = 'trinity-studio-key';
 
-/** Moves the server's key from the URL to session storage, where it survives reloads. */
-function takeKey(): string {
-  const given = new URLSearchParams(location.hash.slice(1)).get('key');
-  if (given === null) return sessionStorage.getItem(storageName) ?? '';
+/** Keys that can be sent. Others were changed where they were copied, as by a "…" in the middle. */
+const isKey = /^[ -~]{16,}$/;
+
+/**
+ * Moves the server's key from the URL to session storage, where it survives reloads.
+ * @returns undefined if the URL has no key, and an empty text for what cannot be a key
+ */
+function takeKey(): string | undefined {
+  const text = new URLSearchParams(location.hash.slice(1)).get('key');
+  if (text === null) return undefined;
+  const given = isKey.test(text) ? text : '';
   sessionStorage.setItem(storageName, given);
   const rest = new URLSearchParams(location.hash.slice(1));
   rest.delete('key');
@@ -36,19 +58,40 @@ function takeKey(): string {
   return given;
 }
 
-export const key = takeKey();
+export const key = takeKey() ?? sessionStorage.getItem(storageName) ?? '';
 const headers = { authorization: `Bearer ${key}` };
 
+// A printed address that is opened in a tab of the studio changes the hash, but loads nothing.
+addEventListener('hashchange', () => {
+  const given = takeKey();
+  if (given !== undefined && (given !== key || isOver)) location.reload();
+});
+
 async function request(path: string, options: RequestInit = {}): Promise<Response> {
-  const response = await fetch(`api/${path}`, { ...options, headers });
+  if (isOver) throw new Error(words.over);
+  const response = await fetch(`api/${path}`, { ...options, headers }).catch((error: unknown) => {
+    throw error instanceof TypeError ? new Error(words.unreachable, { cause: error }) : error;
+  });
   if (response.ok) return response;
   // A proxy may answer with a page.
   const { error } = (await response.json().catch(() => ({}))) as { readonly error?: string };
   throw new Refusal(error ?? `Status ${response.status}`, response.status);
 }
 
-export const ask = async <T>(path: string, signal?: AbortSignal): Promise<T> =>
-  (await request(path, { signal: signal ?? null })).json() as Promise<T>;
+/** Number of calls of {@link ask} and {@link act} in progress. */
+let asked = 0;
+
+async function answerOf<T>(path: string, options: RequestInit): Promise<T> {
+  asked++;
+  try {
+    return (await (await request(path, options)).json()) as T;
+  } finally {
+    asked--;
+  }
+}
+
+export const ask = <T>(path: string, signal?: AbortSignal): Promise<T> =>
+  answerOf(path, { signal: signal ?? null });
 
 export const runPath = (
   run: string,
@@ -62,10 +105,12 @@ export const runPath = (
 };
 
 /** Sends an action, and returns the parsed JSON response. */
-export async function act<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
-  const options = { method: 'POST', body: JSON.stringify(body), signal: signal ?? null };
-  return (await request(`actions/${path}`, options)).json() as Promise<T>;
-}
+export const act = <T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> =>
+  answerOf(`actions/${path}`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    signal: signal ?? null,
+  });
 
 /** Sends an action. Yields each line of the response, parsed as JSON, as it arrives. */
 export async function* lines<T>(
@@ -106,14 +151,17 @@ export const fileName = (...parts: readonly string[]): string =>
 
 const againMs = 500;
 
+/** Time in ms in which the page draws the last event, and begins to load what has changed. */
+const drawMs = 500;
+
 /**
- * Calls `onEvent` with every event until the page is closed. Reconnects when the connection ends or
- * no data arrives for some time.
+ * Calls `onEvent` with every event until the server ends with its run. Reconnects when the
+ * connection ends or no data arrives for some time.
  */
 export async function followRuns(
   onEvent: (event: RunEvent) => void,
   onState: (isConnected: boolean, problem?: string) => void,
-): Promise<never> {
+): Promise<void> {
   for (;;) {
     let problem: string | undefined;
     try {
@@ -121,6 +169,7 @@ export async function followRuns(
     } catch (error) {
       problem = messageOf(error);
     }
+    if (isLast) return;
     onState(false, problem);
     await new Promise((resolve) => setTimeout(resolve, againMs));
   }
@@ -151,13 +200,25 @@ async function readEvents(
     onState(true);
     waitFor(silentMs);
     const parser = createParser({
-      onEvent: ({ data }) => onEvent(JSON.parse(data) as RunEvent),
+      onEvent: ({ data }) => {
+        const event = JSON.parse(data) as RunEvent;
+        isLast ||= event.ended !== undefined;
+        onEvent(event);
+        // What a hidden tab has not loaded yet is loaded now.
+        if (isLast) document.dispatchEvent(new Event('visibilitychange'));
+      },
     });
     for await (const text of body.pipeThrough(new TextDecoderStream())) {
       waitFor(silentMs);
       parser.feed(text);
+      if (!isLast) continue;
+      // The server waits until the page leaves the events.
+      do await new Promise((resolve) => setTimeout(resolve, drawMs));
+      while (asked > 0);
+      return;
     }
   } finally {
     clearTimeout(timer);
+    isOver = isLast;
   }
 }

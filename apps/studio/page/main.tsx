@@ -4,6 +4,7 @@ import '@awesome.me/webawesome/dist/styles/native.css';
 import { render, type ComponentChildren } from 'preact';
 import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
 import { messageOf } from './api.js';
+import { Command } from './design/command.js';
 import { Problem } from './design/states.js';
 import { Toasts } from './design/toast.js';
 import { Header } from './frame/header.js';
@@ -20,7 +21,7 @@ import './style.css';
 import { words } from './words/frame.js';
 
 function App() {
-  const { runs, left, status } = useRuns();
+  const { runs, left, status, ended } = useRuns();
   const place = useChosen(usePlace(), runs);
   const [opened, setOpened] = useState<'palette' | 'keyboard'>();
   useKeyboard({
@@ -51,6 +52,14 @@ function App() {
         <RunHeader id={id} run={run} runs={runs ?? []} shown={name} />
       )}
       <main id="main" tabIndex={-1}>
+        {ended !== undefined && (
+          <div class="callout ended">
+            <div>
+              <p>{words.ended}</p>
+              <Command text={ended} />
+            </div>
+          </div>
+        )}
         <Guarded key={`${name} ${id}`}>
           <Page runs={runs} left={left} run={run} place={{ ...place, page: name }} />
         </Guarded>

@@ -1,7 +1,15 @@
 /** Loads metrics of the shown runs, and reloads them whenever a run changes. */
 import type { Curve, Marks, MetricInfo, MetricList } from '@trinity-rft/inspect/studio/interface';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { ask, isWorthAgain, messageOf, Refusal, runPath } from './api.js';
+import {
+  afterErrorMs,
+  ask,
+  hasLastEvent,
+  isWorthAgain,
+  messageOf,
+  Refusal,
+  runPath,
+} from './api.js';
 import type { PageProps } from './place.js';
 import { words as frame } from './words/frame.js';
 
@@ -54,8 +62,6 @@ interface OfRuns<T> {
 
 /** Minimum interval in ms between updates of the list of all metrics, which is slow to draw. */
 const listMs = 3000;
-/** Time in ms after which failed requests are retried. */
-const afterErrorMs = 3000;
 
 /**
  * Loads a response from the server for each run. Failed requests are retried.
@@ -115,7 +121,7 @@ function useAtMostEvery<T>(ms: number, value: T): T {
     };
     const timer = setTimeout(show, Math.max(0, shownAt.current + ms - performance.now()));
     return () => clearTimeout(timer);
-  }, [value]);
+  }, [value, ms]);
   return shown;
 }
 
@@ -134,7 +140,7 @@ export function useMetrics(
   const [times, setTimes] = useState(0);
   // The first metrics of a run are shown at once.
   const isKnown = useRef(false);
-  const recent = useAtMostEvery(isKnown.current ? listMs : 0, version);
+  const recent = useAtMostEvery(isKnown.current && !hasLastEvent() ? listMs : 0, version);
   const found = useOfRuns<MetricList>(ids, (run) => runPath(run, 'metrics'), `${recent} ${times}`);
   const { answers: lists, problem } = found;
   isKnown.current = lists.some(({ answer: { metrics } }) => metrics.length > 0);

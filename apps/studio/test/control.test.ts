@@ -184,14 +184,16 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     await look.page.locator(back).click();
     await look.says('.builder-bar [role=group]', 'The changes are not saved.');
     expect(await look.violations()).toEqual([]);
-    const asksToLeave = () =>
-      look.page.evaluate("!dispatchEvent(new Event('beforeunload', { cancelable: true }))");
-    expect(await asksToLeave()).toBe(true);
+    const asksToLeave = (wanted: boolean) =>
+      look.page.waitForFunction(
+        `dispatchEvent(new Event('beforeunload', { cancelable: true })) !== ${wanted}`,
+      );
+    await asksToLeave(true);
     // Without changes there is no question, and new changes ask none by themselves.
     const opened = readFileSync(path.join(bench.root, 'job.yaml'), 'utf8');
     await look.type('.yaml textarea', opened);
     await look.page.waitForSelector('.builder-bar > .quiet');
-    expect(await asksToLeave()).toBe(false);
+    await asksToLeave(false);
     await look.type('.yaml textarea', 'name: other');
     await look.page.waitForSelector('.builder-bar > .quiet');
     await look.page.locator(back).click();
@@ -214,6 +216,39 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     expect(look.problems).toEqual([]);
     await look.page.close();
   });
+
+  it(
+    'says what it said of a draft until the draft is edited or checked again',
+    { timeout },
+    async () => {
+      writeFileSync(path.join(bench.root, 'changed.yaml'), job);
+      const look = await open('builder');
+      const status = '[role=status].verdict';
+      const button = (label: string) =>
+        look.page.locator(`.builder-bar ::-p-text(${label})`).click();
+      const conflict = async (text: string): Promise<void> => {
+        await look.type('.yaml textarea', text);
+        await button('Save');
+        await look.says(status, 'has been changed since it was opened');
+      };
+      await look.page.locator('.files ::-p-text(changed.yaml)').click();
+      await look.says(status, 'error');
+      writeFileSync(path.join(bench.root, 'changed.yaml'), `${job}\n# Changed elsewhere.`);
+      await conflict('name: [');
+      await look.type('.yaml textarea', 'name: 2');
+      await look.says(status, 'error');
+      await conflict('name: 3');
+      await button('Check again');
+      await look.says(status, 'error');
+      await conflict('name: 4');
+      await look.page.locator('.builder-bar .quiet').click();
+      await look.page.locator('.builder-bar .sure').click();
+      await look.page.waitForSelector('.begin .card');
+      expect(await look.page.$$('main [role=alert]')).toEqual([]);
+      expect(look.problems).toEqual([]);
+      await look.page.close();
+    },
+  );
 
   it('says at a setting why the text has no place for it', { timeout }, async () => {
     const look = await open('builder');
@@ -335,6 +370,53 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     expect(look.problems).toEqual([]);
     await look.page.close();
   });
+
+  it(
+    'suggests the models of the run in its address, until one is chosen or asked',
+    { timeout },
+    async () => {
+      for (const at of ['run/global_step_2', 'run/global_step_3', 'second/global_step_4'])
+        cpSync(path.join(practice, 'model'), path.join(bench.root, at), { recursive: true });
+      mkdirSync(path.join(bench.root, 'second/monitor'), { recursive: true });
+      writeFileSync(path.join(bench.root, 'second/monitor/metrics.jsonl'), '');
+      const look = await open('playground');
+      const chosen = (at: number, value: string) =>
+        look.page.waitForFunction(
+          `document.querySelector('section[aria-label="Model ${at}"] select')?.value === ${JSON.stringify(value)}`,
+        );
+      const to = (page: string, run: string) =>
+        look.page.evaluate(`location.hash = 'page=${page}&run=${run}'`);
+      await chosen(1, 'run global_step_2');
+      await chosen(2, 'run global_step_3');
+      await to('playground', 'second');
+      await chosen(1, 'second global_step_4');
+      await chosen(2, 'none');
+      await to('playground', 'run');
+      await chosen(1, 'run global_step_2');
+      await to('playground', 'second/evaluations');
+      await chosen(1, 'second global_step_4');
+      // An answer that is stopped before its first token says so.
+      await look.page.evaluate(
+        "const real = fetch; globalThis.fetch = (url, options) => String(url).includes('/say') ? new Promise((_, reject) => options.signal.addEventListener('abort', () => reject(options.signal.reason))) : real(url, options)",
+      );
+      await look.type('.ask textarea', 'first\n');
+      await look.says('section[aria-label="Model 1"]', 'Waiting for the first token');
+      await to('runs', 'run');
+      await look.page.waitForSelector('main table');
+      await to('playground', 'run');
+      await look.says('section[aria-label="Model 1"]', 'Stopped before the first token.');
+      await chosen(1, 'second global_step_4');
+      await look.type('.ask textarea', 'second\n');
+      await look.page.locator('.ask ::-p-text(Stop)').click();
+      await look.says('section[aria-label="Model 1"] .exchange:last-of-type', 'Stopped before');
+      await look.page.setViewport({ width: 360, height: 900 });
+      const inside =
+        "document.querySelector('.pane select').getBoundingClientRect().right <= document.querySelector('.pane header').getBoundingClientRect().right";
+      expect(await look.page.evaluate(inside)).toBe(true);
+      expect(look.problems).toEqual([]);
+      await look.page.close();
+    },
+  );
 
   it('ends the answer of a model when another model is chosen', { timeout }, async () => {
     for (const step of [2, 3])

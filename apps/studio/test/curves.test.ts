@@ -361,6 +361,32 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
     rmSync(third, { recursive: true });
   });
 
+  it('draws evaluations before and after the steps of a curve', { timeout }, async () => {
+    const explored = [1, 2, 3].map((step) => explorer(step, step / 4)).join('');
+    const measured = (step: number) =>
+      `${JSON.stringify({ role: 'explorer', step, metrics: evaluated(0.5), timing: { 'time/eval': 1 } })}\n`;
+    const own = await openWorkbench(page, 'marked', [], measured(0) + explored + measured(4));
+    const look = await browser.open(`${own.studio.url}&page=metrics&run=marked${mean}`);
+    await look.says('fieldset.marks', 'evaluation (2)');
+    /** Waits until a row of pixels of the chart crosses that many green lines. */
+    const drawn = (lines: number) =>
+      look.page.waitForFunction(`(() => {
+        const canvas = document.querySelector('.chart canvas');
+        if (!canvas) return false;
+        const { data } = canvas.getContext('2d').getImageData(0, canvas.height / 2, canvas.width, 1);
+        const isGreen = Array.from({ length: canvas.width }, (_, i) => {
+          const [red, green, blue] = data.slice(4 * i);
+          return green > red + 40 && green > blue + 40;
+        });
+        return isGreen.filter((is, i) => is && !isGreen[i - 1]).length === ${lines};
+      })()`);
+    await drawn(2);
+    await drag(look.page);
+    await drawn(0);
+    expect(look.problems).toEqual([]);
+    await look.page.close();
+  });
+
   it('goes on with a curve while its run does', { timeout }, async () => {
     const look = await open(`&page=metrics&run=${one}${mean}`);
     await look.says('caption ~ tbody', '200');

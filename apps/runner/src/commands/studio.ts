@@ -3,8 +3,10 @@
  * progress.
  */
 import path from 'node:path';
+import { Option } from 'commander';
 import { stat } from 'node:fs/promises';
 import { ConfigError } from '@trinity-rft/core';
+import { ownCommand as typedCommand } from '@trinity-rft/core/support';
 import type { RunPlace } from '@trinity-rft/inspect/studio';
 import type { AddCommand, Write } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
@@ -15,6 +17,8 @@ import { keyIn } from '../shared/serve-access.js';
 
 interface StudioArguments {
   readonly port?: string;
+  /** True for the studio beside a run, which ends when the channel to the run does. */
+  readonly beside?: boolean;
 }
 
 interface ViewArguments extends PluginOptions, StudioArguments {
@@ -30,6 +34,7 @@ export const addStudio: AddCommand = (program, { exitWith, write }) =>
     .command('studio [folder]')
     .description('a local page over all runs of a folder: states, curves, rollouts, as they go on')
     .option('-p, --port <number>', '0 = any free port', '0')
+    .addOption(new Option('--beside').hideHelp())
     .addHelpText(
       'after',
       '\n[folder] is looked through to a depth of six; the current one if absent.',
@@ -87,7 +92,7 @@ export async function viewRecords(
 async function serveStudio(
   runs: string | readonly RunPlace[],
   query: Readonly<Record<string, string>>,
-  { port }: StudioArguments,
+  { port, beside }: StudioArguments,
   write: Write,
 ): Promise<number> {
   const [{ openControl, pageFolder }, { openStudio }] = await Promise.all([
@@ -103,9 +108,15 @@ async function serveStudio(
     write(`${names}\n\nOpen ${studio.url}${page}\nPress Ctrl-C to stop.\n`);
     await untilInterrupted();
   } finally {
-    await studio.close();
+    const hasRunEnded = beside === true && !process.connected && typeof runs === 'string';
+    await studio.close(hasRunEnded ? await commandFor(runs) : undefined);
   }
   return exitCodes.done;
+}
+
+async function commandFor(folder: string): Promise<string> {
+  const { shellPath } = await import('@trinity-rft/inspect');
+  return `${typedCommand(process.env)} studio ${shellPath(folder)}`;
 }
 
 /**

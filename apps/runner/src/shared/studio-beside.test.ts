@@ -20,10 +20,10 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** Takes the place of the studio, in a process of its own. */
-function studioIs(text: string): void {
+/** Takes the place of the studio, in a process of its own that ends with the run by default. */
+function studioIs(text: string, atEnd = 'process.exit()'): void {
   const script = path.join(folder, 'studio.mjs');
-  writeFileSync(script, `process.on('disconnect', () => process.exit());\n${text}`);
+  writeFileSync(script, `process.on('disconnect', () => ${atEnd});\n${text}`);
   process.argv = [argv[0] ?? '', script];
 }
 
@@ -106,4 +106,15 @@ it('says nothing of a studio that ends with the run before it has started', asyn
   await clock.advance(30_000);
   expect(await run).toBe('done');
   expect(said).not.toContain('did not start');
+});
+
+it('ends at Ctrl-C while it waits for open pages, with the result of the run', async () => {
+  studioIs('console.log("Open http://studio/slow"); setInterval(() => {}, 1000);', '0');
+  const listeners = process.listenerCount('SIGINT');
+  const run = withStudio(folder, terminal, async () => 'done', manualClock());
+  while (process.listenerCount('SIGINT') === listeners) await setTimeout(1);
+  process.emit('SIGINT', 'SIGINT');
+  expect(await run).toBe('done');
+  expect(said).toContain('SIGINT: ending the studio.');
+  expect(process.listenerCount('SIGINT')).toBe(listeners);
 });

@@ -5,10 +5,11 @@ import { createInterface } from 'node:readline';
 import { systemClock, type Clock } from '@trinity-rft/core';
 import { waitingFor } from '@trinity-rft/core/support';
 import type { Terminal } from '@trinity-rft/launcher';
+import { interruptible } from './interrupt.js';
 import { ownCommand } from './server-flags.js';
 
 /** Milliseconds that the run waits for the studio to start, and that the studio has to end. */
-const [startMs, stopMs] = [30_000, 10_000];
+const [startMs, stopMs] = [30_000, 5000];
 
 /**
  * Runs the studio in another process, so that reading data for its page takes no time from the
@@ -26,7 +27,7 @@ export async function withStudio<T>(
   // A process group of its own keeps the studio alive at the first Ctrl-C, at which the run saves a
   // checkpoint. The channel ends the studio if this process is killed.
   const [program, ...first] = ownCommand();
-  const studio = spawn(program, [...first, 'studio', folder], {
+  const studio = spawn(program, [...first, 'studio', folder, '--beside'], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     detached: true,
   });
@@ -59,9 +60,16 @@ export async function withStudio<T>(
     return await work();
   } finally {
     isOver = true;
-    studio.kill('SIGTERM');
-    const cancelStop = clock.after(stopMs, () => studio.kill('SIGKILL'));
-    await ended;
+    // Ends the studio, which lets open pages load the last state.
+    if (studio.connected) studio.disconnect();
+    const kill = (): void => void studio.kill('SIGKILL');
+    const cancelStop = clock.after(stopMs, kill);
+    // The run is over: Ctrl-C ends the studio, and leaves the run's result as it is.
+    const leave = (signal: AbortSignal): Promise<void> => {
+      signal.addEventListener('abort', kill);
+      return ended;
+    };
+    await interruptible(terminal, leave, 'ending the studio');
     cancelStop();
   }
 }

@@ -25,6 +25,8 @@ export interface StartOptions {
   readonly script?: string;
   /** Standard input. @default none */
   readonly input?: string;
+  /** Opens a channel to the command, as process managers do. @default false */
+  readonly hasChannel?: boolean;
 }
 
 /** Exact point in a run; see `kill-at.mjs`. */
@@ -52,19 +54,19 @@ const sources = [
 export function startTrinity(
   cwd: string,
   args: readonly string[],
-  { env = {}, nodeArgs = [], script = cli, input }: StartOptions = {},
+  { env = {}, nodeArgs = [], script = cli, input, hasChannel = false }: StartOptions = {},
 ): Trinity {
   const child = spawn(process.execPath, [...sources, ...nodeArgs, script, ...args], {
     cwd,
     env: { ...cleanEnvironment(), ...env },
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe', ...(hasChannel ? (['ipc'] as const) : [])],
   });
-  child.stdin.end(input);
+  child.stdin!.end(input);
   // A failed test may leave a process running.
   afterFile(() => child.kill('SIGKILL'));
   const texts = { stdout: '', stderr: '' };
   for (const stream of ['stdout', 'stderr'] as const)
-    child[stream].setEncoding('utf8').on('data', (text: string) => (texts[stream] += text));
+    child[stream]!.setEncoding('utf8').on('data', (text: string) => (texts[stream] += text));
   const ended = new Promise<Ended>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (exitCode, signal) => resolve({ exitCode, signal, ...texts }));

@@ -39,7 +39,7 @@ export const Header = ({ shown, place, status, onSearch, onKeyboard }: HeaderPro
       <span>{words.palette.open}</span>
       <kbd>Ctrl K</kbd>
     </button>
-    <output role="status" class={status === words.live ? 'live' : 'problem'}>
+    <output role="status" class={kindOf(status)}>
       {status}
     </output>
     <ThemeButton />
@@ -54,6 +54,9 @@ export const Header = ({ shown, place, status, onSearch, onKeyboard }: HeaderPro
     </button>
   </header>
 );
+
+const kindOf = (status: string): string | undefined =>
+  status === words.over ? undefined : status === words.live ? 'live' : 'problem';
 
 const themeIcons = { system: Monitor, light: Sun, dark: Moon } as const;
 

@@ -1,7 +1,7 @@
 /** Keeps the list of runs and the shown run up to date. */
 import type { RunEvent, RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useState } from 'preact/hooks';
-import { followRuns, key } from '../api.js';
+import { followRuns, isResting, key } from '../api.js';
 import type { Place } from '../place.js';
 import { words } from '../words/frame.js';
 
@@ -9,24 +9,29 @@ export interface Live {
   readonly runs: readonly RunSummary[] | undefined;
   readonly left: number;
   readonly status: string;
+  /** Command that opens the studio again, if it has ended with its run. */
+  readonly ended: string | undefined;
 }
 
 export function useRuns(): Live {
   const [runs, setRuns] = useState<Live['runs']>();
   const [left, setLeft] = useState(0);
   const [status, setStatus] = useState<string>(words.connecting);
+  const [ended, setEnded] = useState<string>();
   useEffect(() => {
     if (key === '') return setStatus(words.noKey);
     let all: Live['runs'];
     // A hidden page does not render, because local training may need the computing time.
     const show = (): void => {
-      if (!document.hidden && all !== undefined) setRuns(all);
+      if (!isResting() && all !== undefined) setRuns(all);
     };
     document.addEventListener('visibilitychange', show);
     void followRuns(
       (event) => {
         all = merged(all, event);
         setLeft(event.left);
+        setEnded(event.ended);
+        if (event.ended !== undefined) setStatus(words.over);
         show();
       },
       (isConnected, problem) => {
@@ -37,7 +42,7 @@ export function useRuns(): Live {
     );
     return undefined;
   }, []);
-  return { runs, left, status };
+  return { runs, left, status, ended };
 }
 
 /** Merges changed runs into the list. The run that changed last comes first. */

@@ -8,7 +8,7 @@ import type {
 } from '../../src/control/interface/index.js';
 import { ArrowLeft, Play } from 'lucide';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { act, ask, messageOf } from '../api.js';
+import { act, afterErrorMs, ask, isWorthAgain, messageOf } from '../api.js';
 import { Command } from '../design/command.js';
 import { Help } from '../design/help.js';
 import { Icon } from '../design/icon.js';
@@ -68,14 +68,34 @@ export function Builder({ runs }: PageProps) {
     setSaid('');
     work().catch((error: unknown) => setSaid(messageOf(error)));
   };
-  useEffect(() => attempt(async () => setOffer(await loadOffer())), []);
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const load = async (): Promise<void> => {
+      try {
+        setOffer(await loadOffer());
+      } catch (error) {
+        if (isWorthAgain(error)) timer = setTimeout(() => attempt(load), afterErrorMs);
+        throw error;
+      }
+    };
+    attempt(load);
+    return () => clearTimeout(timer);
+  }, []);
 
   const open = (file: string): void =>
     attempt(async () => {
       const opened = await ask<OpenedFile>(`builder/file?file=${encodeURIComponent(file)}`);
       setDraft({ file, text: opened.text, unedited: opened.text, kept: opened });
     });
-  const change = (how: (before: Draft) => Draft): void => setDraft((now) => now && how(now));
+  /** Shows another draft. What was said is about an earlier one. */
+  const show = (next: Draft | undefined): void => {
+    setSaid('');
+    setDraft(next);
+  };
+  const change = (how: (before: Draft) => Draft): void => {
+    setSaid('');
+    setDraft((now) => now && how(now));
+  };
   const save = async ({ file, text, kept }: Draft): Promise<void> => {
     const digest = kept?.digest;
     const saved = await act<SavedFile>('builder/save', { file, text, digest });
@@ -99,14 +119,14 @@ export function Builder({ runs }: PageProps) {
             templates={offer.templates}
             onOpen={open}
             onTemplate={({ name, text }) =>
-              setDraft({ file: `${name}.yaml`, text, unedited: text, kept: undefined })
+              show({ file: `${name}.yaml`, text, unedited: text, kept: undefined })
             }
           />
         </>
       ) : (
         <>
           <div class="controls builder-bar">
-            <Back key={isEdited} isEdited={isEdited} onBack={() => setDraft(undefined)} />
+            <Back key={isEdited} isEdited={isEdited} onBack={() => show(undefined)} />
             <label>
               {words.file}{' '}
               <input
@@ -123,7 +143,13 @@ export function Builder({ runs }: PageProps) {
             >
               {words.save}
             </button>
-            <button type="button" onClick={() => setRound((before) => before + 1)}>
+            <button
+              type="button"
+              onClick={() => {
+                setSaid('');
+                setRound((before) => before + 1);
+              }}
+            >
               {words.check}
             </button>
             <button

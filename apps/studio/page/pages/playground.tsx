@@ -47,9 +47,11 @@ export function Playground({ place, runs }: PageProps) {
     setPanes((before) => before.map(ended));
     return stopAll;
   }, []);
+  const [shown] = place.runs;
   useEffect(() => {
-    if (offers) setPanes((before) => (isUntouched(before) ? suggested(offers) : before));
-  }, [offers]);
+    // Until the offers have arrived, the panes show no models of another run.
+    setPanes((before) => (isUntouched(before) ? suggested(offers ?? [], shown) : before));
+  }, [offers, shown]);
   const questions = useQuestions(runOf(panes));
   const isBusy = panes.some(({ turns }) => turns.at(-1)?.answer.isOver === false);
   const setPane = (at: number, change: (before: Pane) => Pane): void =>

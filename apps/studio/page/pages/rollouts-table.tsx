@@ -1,7 +1,7 @@
 /** Virtualized table of rollouts. */
 import type { Rollout, RolloutPage } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { ask, isWorthAgain, messageOf, runPath } from '../api.js';
+import { afterErrorMs, ask, isWorthAgain, messageOf, runPath } from '../api.js';
 import { Empty, Problem } from '../design/states.js';
 import { useVirtualRows } from '../parts/virtual-rows.js';
 import type { Place } from '../place.js';
@@ -14,7 +14,7 @@ export type Step = (by: number) => void;
 
 interface RolloutTableProps {
   readonly run: string;
-  /** Current number of rollouts in the store. */
+  /** Current number of model calls in the store. */
   readonly recorded: number | undefined;
   readonly columns: readonly ColumnName[];
   readonly filter: Place['query'];
@@ -141,8 +141,8 @@ function* pagesOf(from: number, to: number): Generator<number> {
 type Pages = ReadonlyMap<number, readonly Rollout[]>;
 
 const keptPages = 40;
-/** Times in ms after which pages are reloaded: after a partial response, and after an error. */
-const [againMs, afterErrorMs] = [400, 3000];
+/** Time in ms after which pages are reloaded after a partial response. */
+const againMs = 400;
 
 interface ListState {
   readonly asked: Set<number>;

@@ -78,7 +78,7 @@ export function Rollouts({ place, runs }: PageProps) {
       <RolloutTable
         key={`${shown} ${key}`}
         run={shown}
-        recorded={runs?.find((run) => run.id === shown)?.rollouts}
+        recorded={runs?.find((run) => run.id === shown)?.modelCalls}
         columns={columns}
         filter={filter}
         chosen={chosen}

@@ -80,7 +80,7 @@ export function Runs({ runs, left }: PageProps) {
 }
 
 /** Columns that are hidden in a narrow window. */
-const minor: readonly string[] = ['rollouts', 'notes'];
+const minor: readonly string[] = ['modelCalls', 'notes'];
 
 const NoRuns = () => (
   <Empty title={words.none} text={words.noneText} command="trinity run FILE.yaml">
@@ -139,7 +139,7 @@ interface RunRowProps {
 }
 
 function RunRow({ run, folder, isPicked, onPick }: RunRowProps) {
-  const { id, state, reward, evaluation, sparkline, rollouts } = run;
+  const { id, state, reward, evaluation, sparkline, modelCalls } = run;
   return (
     <tr>
       <td>
@@ -174,10 +174,10 @@ function RunRow({ run, folder, isPicked, onPick }: RunRowProps) {
         {sparkline.length > 1 && <div class="faint">{words.first(numberText(sparkline[0]))}</div>}
       </td>
       <td class="recorded minor">
-        {rollouts !== undefined && (
+        {modelCalls !== undefined && (
           <a href={addressOf('rollouts', [id])}>
-            {rollouts}
-            <span class="hidden"> {frame.pages.rollouts}</span>
+            {modelCalls}
+            <span class="hidden"> {words.columns.modelCalls}</span>
           </a>
         )}
       </td>

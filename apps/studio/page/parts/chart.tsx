@@ -15,6 +15,7 @@ export interface ChartMark {
 
 export interface ChartProps {
   readonly curves: readonly RunCurve[];
+  /** The x axis includes all of them. @default no marks */
   readonly marks?: readonly ChartMark[];
   readonly isLog?: boolean;
   /** Height in pixels. @default 360 */
@@ -121,7 +122,10 @@ function optionsOf(
       isSmall ? { ...axis, size: 28, grid: { show: false } } : axis,
       { ...axis, size: isSmall ? 52 : 70 },
     ],
-    scales: { x: { time: false }, y: { distr: isLog ? 3 : 1 } },
+    scales: {
+      x: { time: false, range: (_, min, max) => rangeWith(marks.current, min, max) },
+      y: { distr: isLog ? 3 : 1 },
+    },
     legend: { show: !isSmall },
     cursor: {
       drag: { x: !isSmall, y: false, setScale: false },
@@ -142,6 +146,12 @@ function optionsOf(
     },
   };
 }
+
+/** Extends the range of the curves to the marks. Without curves, both ends are null. */
+const rangeWith = (marks: readonly ChartMark[], min: number, max: number): uPlot.Range.MinMax =>
+  (min as number | null) === null
+    ? [min, max]
+    : [Math.min(min, ...marks.map(({ x }) => x)), Math.max(max, ...marks.map(({ x }) => x))];
 
 /** Shows the values under the cursor, for a chart without a legend. */
 function readOut({ cursor: { idx }, data, series }: uPlot, element: HTMLElement): void {

@@ -2,7 +2,7 @@
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import type { StartedRun } from '../../src/control/interface/index.js';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { act, actionPath, ask, messageOf } from '../api.js';
+import { act, actionPath, ask, hasLastEvent, messageOf } from '../api.js';
 import { words } from '../words/control.js';
 import { Sure } from './sure.js';
 
@@ -13,10 +13,13 @@ const verbs: Readonly<Partial<Record<RunSummary['state'], 'stop' | 'resume'>>> =
 };
 
 /**
+ * After the last event, no action is possible.
+ *
  * Evaluations cannot be resumed: `trinity eval` makes them anew. A run of their name has a total of
  * steps, or a reason why there is none.
  */
 function verbOf({ id, state, steps, noTotal }: RunSummary): 'stop' | 'resume' | undefined {
+  if (hasLastEvent()) return undefined;
   const hasSteps = steps !== undefined || noTotal !== undefined;
   const areEvaluations = /(^|\/)evaluations$/.test(id) && !hasSteps;
   return areEvaluations && state !== 'running' ? undefined : verbs[state];

@@ -1,7 +1,10 @@
 /** Loads responses of the server for a page. */
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
-import { useEffect, useState } from 'preact/hooks';
-import { ask, messageOf, runPath } from '../api.js';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { afterErrorMs, ask, isResting, isWorthAgain, messageOf, runPath } from '../api.js';
+
+/** Time in ms between looks for another version. */
+const lookMs = 1000;
 
 /** Timeout of requests to which the server responds at once, in milliseconds. */
 export const answerMs = 8000;
@@ -13,42 +16,63 @@ export interface Answers<T> {
 }
 
 /**
- * Loads the responses for some paths. Waits while the page is in a hidden tab.
+ * Minimum time in ms between the end of a load and a reload for another version, and as a multiple
+ * of the duration of the load.
+ */
+const [changedMs, timesLoad] = [3000, 10];
+
+/**
+ * Loads the responses for some paths, again after an error that may pass. Waits while the page is in
+ * a hidden tab.
  * @param againMs returns the milliseconds until the next reload, or undefined for no reload. Called
  * with an empty list after an error. @default no reload
  * @param mostMs timeout of a request, in milliseconds. @default no timeout
+ * @param version state that the responses depend on: they are reloaded some time after it changes,
+ * and at once when it becomes undefined. @default no reload
  */
 export function useAnswers<T>(
   paths: readonly string[],
   againMs: (answers: readonly T[]) => number | undefined = () => undefined,
   mostMs?: number,
+  version?: string,
 ): Answers<T> {
+  const latest = useRef(version);
+  latest.current = version;
   const [answers, setAnswers] = useState<readonly T[]>([]);
   const [problem, setProblem] = useState<string>();
   // A run that ends is loaded once more, and then no longer.
-  const key = JSON.stringify([paths, againMs([])]);
+  const key = JSON.stringify([paths, againMs([]), version === undefined]);
   useEffect(() => {
     const left = new AbortController();
     const { signal } = left;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isWaiting = false;
     const load = async (): Promise<void> => {
-      isWaiting = document.hidden;
+      isWaiting = isResting();
       if (isWaiting) return;
+      const [loaded, begun] = [latest.current, performance.now()];
       let found: readonly T[] = [];
       let failure: string | undefined;
+      let again: number | undefined;
       try {
         const late = mostMs === undefined ? [] : [AbortSignal.timeout(mostMs)];
         const until = AbortSignal.any([signal, ...late]);
         found = await Promise.all(paths.map((path) => ask<T>(path, until)));
       } catch (error) {
         failure = messageOf(error);
+        if (isWorthAgain(error)) again = afterErrorMs;
       }
+      const rest = timesLoad * (performance.now() - begun);
       if (signal.aborted) return;
       if (failure === undefined) setAnswers(found);
       setProblem(failure);
-      const again = againMs(found);
+      again = againMs(found) ?? (again && Math.max(again, rest));
+      const loadChanged = (): void => {
+        if (latest.current !== loaded) void load();
+        else timer = setTimeout(loadChanged, lookMs);
+      };
       if (again !== undefined) timer = setTimeout(() => void load(), again);
+      else if (loaded !== undefined) timer = setTimeout(loadChanged, Math.max(changedMs, rest));
     };
     const show = (): void => void (isWaiting && load());
     document.addEventListener('visibilitychange', show, { signal });
@@ -85,11 +109,11 @@ export const whileReading = (answers: readonly unknown[]): number | undefined =>
     ? readingMs
     : undefined;
 
-/** Milliseconds between reloads. Reloads are rare, because each one reads the newest rollouts. */
-const runningMs = 30_000;
+/** Minimum time in ms between the writes of a run that reload it within a step. */
+const withinStepMs = 30_000;
 
 /**
- * Loads a response about a run, and reloads it while the run continues.
+ * Loads a response about a run, and reloads it while the run makes steps, or writes for long.
  * @param path path below the run's path, such as `story`
  */
 export function useRunAnswer<T>(
@@ -98,7 +122,15 @@ export function useRunAnswer<T>(
   path: string,
 ): Answer<T> {
   const paths = id === undefined ? [] : [runPath(id, path)];
-  const again = run?.state === 'running' ? runningMs : undefined;
-  const { answers, problem } = useAnswers<T>(paths, () => again);
+  const version =
+    run?.state === 'running'
+      ? JSON.stringify([
+          run.exploreStep,
+          run.trainStep,
+          run.evaluation,
+          Math.floor(run.changedAt / withinStepMs),
+        ])
+      : undefined;
+  const { answers, problem } = useAnswers<T>(paths, undefined, undefined, version);
   return { answer: answers[0], problem };
 }

@@ -6,7 +6,7 @@ export const words = {
   found: (count: number) =>
     count === 0 ? 'No problem found.' : count === 1 ? '1 finding.' : `${count} findings.`,
   looked: (rules: number, rollouts: number) =>
-    `${rules} rules checked the metrics and the newest ${rollouts} rollouts.`,
+    `${rules} rules checked the metrics and the newest ${rollouts === 1 ? 'rollout' : `${rollouts} rollouts`}.`,
   change: 'Recommendation:',
   rule: (name: string, when: string) => `Rule ${name}: ${when}.`,
   steps: (from: number, to: number) => `(steps ${from} to ${to})`,

@@ -32,6 +32,10 @@ export const words = {
   live: 'Connected',
   reconnecting: 'Connection lost. Trying again ...',
   silent: 'The server is silent.',
+  unreachable: 'The studio does not answer. Is its command still running?',
+  over: 'The studio has ended.',
+  ended:
+    'The studio has ended with the run that it was started beside. The last state stays here. To open all pages again:',
   noKey:
     'This page has no key. Open the complete address that trinity studio printed, with the part after #.',
   pages: {

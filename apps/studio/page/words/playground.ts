@@ -28,6 +28,7 @@ export const words = {
   stop: 'Stop',
   clear: 'New conversation',
   thinking: 'Waiting for the first token ...',
+  stopped: 'Stopped before the first token. Ask again.',
   waits: (what: string) => `Waiting for ${what} ...`,
   cut: 'Cut: the answer reached max tokens or the context length.',
   prompt: (tokens: number) => `Prompt: ${tokens} ${tokens === 1 ? 'token' : 'tokens'}`,

@@ -111,7 +111,7 @@ export const words = {
     return matching === total ? all : `${matching} of ${all}`;
   },
   soFar: (matching: number, done: number, of: number) =>
-    `${matching} found so far; looked at ${done} of ${of} ...`,
+    `${matching} found so far; looked at ${done} of ${of} model calls ...`,
   newer: 'There are newer rollouts.',
   refresh: 'Show them',
   loading: '...',
@@ -264,7 +264,7 @@ export const words = {
   history: {
     none: 'The rollout does not record the row of its task set.',
     once: 'This task was visited once. Tasks come again in a later epoch.',
-    reading: (done: number, of: number) => `Looked at ${done} of ${of} rollouts ...`,
+    reading: (done: number, of: number) => `Looked at ${done} of ${of} model calls ...`,
     course: (first: Moment, latest: Moment) =>
       `Mean reward ${first.reward} in explore step ${first.batch}, ${latest.reward} in explore step ${latest.batch}.`,
     left: (count: number) => `${count} explore steps between these are left out.`,

@@ -38,7 +38,7 @@ export const words = {
     left: 'Progress',
     evaluation: 'Evaluation',
     reward: 'Reward',
-    rollouts: 'Rollouts',
+    modelCalls: 'Model calls',
     changed: 'Last change',
     notes: 'Tags and note',
   },

@@ -10,7 +10,7 @@ export const words = {
     of.better + of.worse + of.same === 0
       ? `${of.tasks} tasks, each visited once so far, so there is no change yet. Those with the lowest reward are first.`
       : `${of.tasks} tasks. Of those visited again, ${of.better} got a higher reward than at first, ${of.worse} a lower one, ${of.same} the same.`,
-  reading: (done: number, of: number) => `Looked at ${done} of ${of} rollouts ...`,
+  reading: (done: number, of: number) => `Looked at ${done} of ${of} model calls ...`,
   more: (shown: number, all: number) => `${shown} of ${all} tasks are shown. Show more`,
   task: (taskset: string, row: number | undefined) => `${taskset} ${row ?? ''}`,
   columns: {

@@ -120,6 +120,17 @@ describe('configurations', () => {
     expect(many).toMatchObject({ ...found, unreadable: { length: 20 }, moreUnreadable: 6 });
   });
 
+  it.each(['a.yaml/b.yaml', 'a.yaml/b/c.yaml'])(
+    'say why they cannot be saved: %s',
+    async (name) => {
+      await save('a.yaml');
+      const { status, body } = await save(name);
+      expect(status).toBe(400);
+      expect(body.error).toContain(`${path.join(root, name)} cannot be written: `);
+      expect(body.error).toContain('One of its folders is a file.');
+    },
+  );
+
   it('keep their mode, and links to them, when they are saved', async () => {
     const [file, link] = [path.join(root, 'own.yaml'), path.join(root, 'current.yaml')];
     const { body } = await save('own.yaml');

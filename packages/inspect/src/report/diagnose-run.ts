@@ -7,6 +7,7 @@ import {
   metricsOf,
   newestRollouts,
   renderFindings,
+  runsOf,
   type Finding,
   verdictOf,
   type RolloutFacts,
@@ -68,7 +69,7 @@ async function diagnoseStage(stage: StageReport): Promise<StageDiagnosis> {
     directory,
     exploreSteps: metrics.filter(isExploreStep).length,
     trainSteps: metrics.filter(({ role }) => role === 'trainer').length,
-    rollouts: record.rollouts.length,
+    rollouts: runsOf(record.rollouts).length,
     findings: diagnose(record),
   };
 }

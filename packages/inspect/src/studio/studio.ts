@@ -7,6 +7,7 @@ import { createApp, refuse } from './server/app.js';
 import { readPage } from './server/page-files.js';
 import { createCatalogue } from './runs/catalogue.js';
 import type { RunPlace } from './runs/place.js';
+import { within } from './shared/within.js';
 
 export interface StudioOptions {
   /** A folder with runs at any depth, or the locations of known runs. */
@@ -30,11 +31,17 @@ export interface Studio {
   readonly url: string;
   /** Key for `Authorization: Bearer` in requests to the HTTP API. */
   readonly key: string;
-  /** Closes connections and stores. */
-  close(): Promise<void>;
+  /**
+   * Closes connections and stores.
+   * @param again command that opens the studio again. Open pages load the last state, show the
+   * command, and stop asking. @default open pages try to connect again
+   */
+  close(again?: string): Promise<void>;
 }
 
 const shortestKey = 16;
+/** Maximum time in ms for open pages to load the last state. */
+const leaveMs = 3000;
 
 /**
  * Opens the studio's server. The runs may still be in progress.
@@ -63,7 +70,8 @@ export async function openStudio({
     limits,
     loopbackOnly: true,
   });
-  const close = async (): Promise<void> => {
+  const close = async (again?: string): Promise<void> => {
+    if (again !== undefined) await within(leaveMs, catalogue.end(again));
     await server.close();
     catalogue.close();
     await Promise.all(parts.map((part) => part.close()));

@@ -78,6 +78,9 @@ describe('the JSON interface', () => {
       'rollouts?minReward=0,5',
       'The parameter minReward is "0,5"; expected a number. minReward: Least reward.',
     ],
+    ['rollouts?minreward=1', 'There is no parameter "minreward" here; expected batch, task,'],
+    ['settings?size=1', 'There is no parameter "size" here; expected none.'],
+    ['curve?role=explorer&name=x&__proto__=1', 'There is no parameter "__proto__" here;'],
     ['rollouts?row=abc', 'The parameter row is "abc"; expected a number.'],
     ['rollouts?run=x', 'The parameter run is "x"; expected a number.'],
     ['rollouts?sort=nope', 'The parameter sort is "nope"; expected one of id, reward, advantage,'],
@@ -171,6 +174,9 @@ describe('the JSON interface', () => {
       recorded: 3,
       rows: [{ trainStep: 4, turns: 2, answer: 'd' }, { turns: 1 }],
     });
+    // A rollout is all model calls of an attempt.
+    expect((await api(`${run}/diagnosis`)).body).toMatchObject({ rollouts: 2 });
+    expect((await api('runs')).body).toMatchObject([{ modelCalls: 3 }]);
   });
 });
 
@@ -253,6 +259,13 @@ describe('notes of a run', () => {
     expect((await act(place, notes)).status).toBe(200);
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(notes);
     expect((await api('runs')).body).toMatchObject([{ id: runId, notes }]);
+    rmSync(file);
+    mkdirSync(path.join(file, 'in the way'), { recursive: true });
+    const unwritten = await act(place, notes);
+    expect([unwritten.status, await unwritten.json()]).toEqual([
+      400,
+      { error: expect.stringContaining(`The notes cannot be written to ${file}: `) },
+    ]);
   });
 });
 
@@ -267,7 +280,7 @@ describe('runs and metrics', () => {
     const file = path.join(monitor, 'metrics.jsonl');
     writeFileSync(file, line(1, 0.25) + line(2, 0.5));
     const runs = schemas.runSummary.array().parse((await api('runs')).body);
-    expect(runs).toMatchObject([{ id: runId, exploreStep: 2, reward: 0.5, rollouts: 1 }]);
+    expect(runs).toMatchObject([{ id: runId, exploreStep: 2, reward: 0.5, modelCalls: 1 }]);
 
     const headers = { authorization: `Bearer ${studio.key}` };
     const response = await fetch(new URL('api/events', studio.url), { headers });

@@ -41,7 +41,10 @@ export function MetricView({ metric, ids, place, version }: MetricViewProps) {
   const axis = axisOf(place.query['axis']);
   const { curves, problem } = useCurves(ids, { role, name, axis, range, smooth }, version);
   const marks = useMarks(ids, role, axis, version);
-  const drawn = useMemo(() => chartMarks(marks, kinds), [marks, kinds]);
+  const drawn = useMemo(() => {
+    const [from, to] = range ?? [-Infinity, Infinity];
+    return chartMarks(marks, kinds).filter(({ x }) => x >= from && x <= to);
+  }, [marks, kinds, range]);
   // True while the chart still shows the curves of the previous metric.
   const isOld = curves.some(({ curve }) => curve.name !== name || curve.role !== role);
   const hasPoints = curves.some(({ curve }) => curve.points > 0);

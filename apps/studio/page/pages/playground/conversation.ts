@@ -1,6 +1,6 @@
 /** Conversation with one model, and the messages of its next request. */
 import type { Message } from '../../../src/control/interface/index.js';
-import { nothingYet, type Answer, type Offer, type Source } from './sources.js';
+import { nothingYet, stopped, type Answer, type Offer, type Source } from './sources.js';
 
 export interface Turn {
   /**
@@ -18,6 +18,8 @@ export interface Turn {
 
 export interface Pane {
   readonly source: Source;
+  /** True while the page has chosen the source, and no question was asked. @default false */
+  readonly isSuggested?: boolean;
   readonly turns: readonly Turn[];
 }
 
@@ -28,24 +30,22 @@ export interface Sampling {
   readonly seed: number;
 }
 
-const unset: Source = { kind: 'none' };
+const untouched: Pane = { source: { kind: 'none' }, isSuggested: true, turns: [] };
 
-export const panesAtFirst: readonly Pane[] = [
-  { source: unset, turns: [] },
-  { source: unset, turns: [] },
-];
+export const panesAtFirst: readonly Pane[] = [untouched, untouched];
 
-/** True if no source has been chosen for any pane. */
+/** True if the user has neither chosen a source nor asked a question. */
 export const isUntouched = (panes: readonly Pane[]): boolean =>
-  panes.every(({ source }) => source === unset);
+  panes.every(({ isSuggested }) => isSuggested);
 
 /**
- * Returns the initial choice of models: the oldest and the newest checkpoint of the first run that
- * has two. If there is no such run, returns the only checkpoint of a run for the first pane.
+ * Returns the initial choice of models: the oldest and the newest checkpoint of the shown run, or of
+ * the run that it evaluates. If it has none, of the first run that has two, or one. A single checkpoint is that of the first pane.
  */
-export function suggested(offers: readonly Offer[]): readonly Pane[] {
+export function suggested(offers: readonly Offer[], shown: string | undefined): readonly Pane[] {
   const has = (count: number) => offers.find(({ checkpoints }) => checkpoints.length >= count);
-  const offer = has(2) ?? has(1);
+  const of = (id: string | undefined) => offers.find(({ run }) => run === id);
+  const offer = of(shown) ?? of(shown?.replace(/\/evaluations$/, '')) ?? has(2) ?? has(1);
   if (!offer) return panesAtFirst;
   const { run, checkpoints } = offer;
   const names = [...new Set([checkpoints.at(-1)?.name, checkpoints[0]?.name])];
@@ -57,13 +57,12 @@ export function suggested(offers: readonly Offer[]): readonly Pane[] {
   });
 }
 
-/** Marks a response in progress as ended. */
+/** Marks a response in progress as stopped. */
 export const ended = (pane: Pane): Pane => ({
   ...pane,
-  turns: pane.turns.map((turn) => ({
-    ...turn,
-    answer: { ...turn.answer, waits: undefined, isOver: true },
-  })),
+  turns: pane.turns.map((turn) =>
+    turn.answer.isOver ? turn : { ...turn, answer: stopped(turn.answer) },
+  ),
 });
 
 let latestId = 0;
@@ -80,7 +79,10 @@ export function newTurn(question: string, messages: readonly Message[]): Turn {
   return { id: ++latestId, question, task, run, answer: nothingYet };
 }
 
-export const asked = (pane: Pane, turn: Turn): Pane => ({ ...pane, turns: [...pane.turns, turn] });
+export const asked = ({ source, turns }: Pane, turn: Turn): Pane => ({
+  source,
+  turns: [...turns, turn],
+});
 
 /** Updates the response in a turn; a no-op if the pane no longer has the turn. */
 export const answered = (pane: Pane, id: number, change: (before: Answer) => Answer): Pane => ({

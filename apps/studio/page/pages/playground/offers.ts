@@ -2,7 +2,7 @@
 import type { TaskPage } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useState } from 'preact/hooks';
 import type { Checkpoint } from '../../../src/control/interface/index.js';
-import { ask, runPath } from '../../api.js';
+import { afterErrorMs, ask, isWorthAgain, runPath } from '../../api.js';
 import type { Offer } from './sources.js';
 
 const answerMs = 8000;
@@ -15,18 +15,32 @@ const longest = 160;
 /** Returns the runs that have checkpoints, with these checkpoints; undefined while loading. */
 export function useOffers(all: readonly string[] | undefined): readonly Offer[] | undefined {
   const [offers, setOffers] = useState<readonly Offer[]>();
+  const [times, setTimes] = useState(0);
   const ids = all?.slice(0, mostRuns);
   useEffect(() => {
-    if (ids === undefined) return;
+    if (ids === undefined) return undefined;
+    const left = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
     const look = async (run: string): Promise<Offer> => {
-      const signal = AbortSignal.timeout(answerMs);
+      const signal = AbortSignal.any([left.signal, AbortSignal.timeout(answerMs)]);
       const found = ask<Checkpoint[]>(runPath(run, 'checkpoints'), signal);
-      return { run, checkpoints: await found.catch(() => []) };
+      const checkpoints = await found.catch((error: unknown) => {
+        if (isWorthAgain(error) && !left.signal.aborted)
+          timer ??= setTimeout(() => setTimes(times + 1), afterErrorMs);
+        return [];
+      });
+      return { run, checkpoints };
     };
-    void Promise.all(ids.map(look)).then((found) =>
-      setOffers(found.filter(({ checkpoints }) => checkpoints.length > 0)),
-    );
-  }, [ids?.join('\n')]);
+    void Promise.all(ids.map(look)).then((found) => {
+      if (!left.signal.aborted)
+        setOffers(found.filter(({ checkpoints }) => checkpoints.length > 0));
+    });
+    return () => {
+      left.abort();
+      clearTimeout(timer);
+    };
+    // Runs in progress change places often.
+  }, [ids?.toSorted().join('\n'), times]);
   return offers;
 }
 

@@ -6,6 +6,7 @@ import type {
   Spoken,
 } from '../../../src/control/interface/index.js';
 import { act, actionPath, lines, messageOf } from '../../api.js';
+import { words } from '../../words/playground.js';
 
 export type Source =
   | { readonly kind: 'none' }
@@ -46,6 +47,14 @@ export interface Answer {
 
 export const nothingYet: Answer = { text: '', tokens: [], isOver: false };
 
+/** Ends a response early. Says so if it has no text. */
+export const stopped = (before: Answer): Answer => ({
+  ...before,
+  waits: undefined,
+  problem: before.problem ?? (before.text === '' ? words.stopped : undefined),
+  isOver: true,
+});
+
 export type Question = Omit<SayRequest, 'checkpoint'>;
 
 /**
@@ -68,8 +77,8 @@ export async function askSource(
         onAnswer((before) => grown(before, part));
     }
   } catch (error) {
-    const problem = messageOf(error);
-    onAnswer((before) => ({ ...before, problem: signal.aborted ? undefined : problem }));
+    if (signal.aborted) return onAnswer(stopped);
+    onAnswer((before) => ({ ...before, problem: messageOf(error) }));
   }
   onAnswer((before) => ({ ...before, waits: undefined, isOver: true }));
 }

@@ -14,7 +14,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import path from 'node:path';
-import { ConfigError } from '@trinity-rft/core';
+import { ConfigError, describeError } from '@trinity-rft/core';
 
 const deepest = 4;
 const most = 300;
@@ -117,7 +117,7 @@ export async function readConfigurationText(file: string): Promise<string> {
  * Writes the text atomically. A replaced file keeps its mode, and a symbolic link to it is kept.
  * @param before digest of the text that the caller means to replace; undefined for a new file
  * @throws ConfigError if the file's digest is another one, or if the file exists although `before`
- * is undefined
+ * is undefined, or if it cannot be written
  */
 export async function saveConfiguration(
   file: string,
@@ -126,10 +126,11 @@ export async function saveConfiguration(
 ): Promise<void> {
   const now = await readFile(file, 'utf8').catch(() => undefined);
   if ((now === undefined ? undefined : digestOf(now)) !== before) throw changed(file, now);
-  await mkdir(path.dirname(file), { recursive: true });
-  const target = before === undefined ? file : await realpath(file);
-  const draft = `${target}.${process.pid}.tmp`;
+  let draft: string | undefined;
   try {
+    await mkdir(path.dirname(file), { recursive: true });
+    const target = before === undefined ? file : await realpath(file);
+    draft = `${target}.${process.pid}.tmp`;
     if (before === undefined) {
       await writeFile(draft, text);
       // Unlike `rename`, `link` fails if the file was created meanwhile.
@@ -141,11 +142,19 @@ export async function saveConfiguration(
       await chmod(draft, mode);
       await rename(draft, target);
     }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw changed(file, '');
-    throw error;
+  } catch (cause) {
+    const { code, syscall } = cause as NodeJS.ErrnoException;
+    if (code === 'EEXIST' && syscall === 'link') throw changed(file, '');
+    const fix =
+      syscall === 'mkdir' && (code === 'EEXIST' || code === 'ENOTDIR')
+        ? 'One of its folders is a file. Choose another path.'
+        : 'Check that the folder is writable and the disk has room.';
+    throw new ConfigError(`${file} cannot be written: ${describeError(cause)}. ${fix}`, {
+      code: 'CONFIG_WRITE',
+      cause,
+    });
   } finally {
-    await rm(draft, { force: true });
+    if (draft !== undefined) await rm(draft, { force: true });
   }
 }
 

@@ -8,7 +8,7 @@ import { shareRule } from './counts.js';
 const [truncatedShare, emptyPromptShare, emptyAnswerShare] = [0.1, 0.05, 0.25];
 const [tooLongShare, duplicateShare, identicalShare] = [0.05, 0.3, 0.8];
 /**
- * Minimum numbers of rollouts and tasks for a meaningful share, and the maximum number of examples.
+ * Minimum numbers of model calls and tasks for a meaningful share, and the maximum number of examples.
  */
 const [leastRollouts, leastTasks, mostExamples] = [16, 4, 10];
 
@@ -49,8 +49,8 @@ const examples = (run: RunRecord, isOne: (row: RolloutFacts) => boolean): readon
     .map(({ id }) => id);
 
 /**
- * Returns the share of the newest rollouts for which `isOne` holds. Returns undefined if the share
- * is below `least`, or if there are too few rollouts.
+ * Returns the share of the newest model calls for which `isOne` holds. Returns undefined if the share
+ * is below `least`, or if there are too few calls.
  */
 function shareOf(
   { rollouts }: RunRecord,
@@ -76,7 +76,7 @@ function emptyIn(
   const share = shareOf(run, isEmpty, least);
   if (share === undefined) return undefined;
   return {
-    text: `${percent(share)} of the newest ${run.rollouts.length} rollouts have an empty ${part}.`,
+    text: `${percent(share)} of the newest ${run.rollouts.length} model calls have an empty ${part}.`,
     numbers: [],
     rollouts: { sort, ids: examples(run, isEmpty) },
   };
@@ -85,7 +85,7 @@ function emptyIn(
 const emptyPrompts: Rule = {
   name: 'empty-prompts',
   title: 'Prompts contain no question',
-  when: `at least ${percent(emptyPromptShare)} of the newest rollouts have a prompt of nothing but the marks and role names of the chat template`,
+  when: `at least ${percent(emptyPromptShare)} of the newest model calls have a prompt of nothing but the marks and role names of the chat template`,
   advice:
     'Look at format.prompt_key (the column of the question) and at the rows of the task set; "trinity debug FILE --module workflow" shows what the model reads.',
   explains: ['duplicated-tasks'],
@@ -95,7 +95,7 @@ const emptyPrompts: Rule = {
 const emptyAnswers: Rule = {
   name: 'empty-answers',
   title: 'Answers are empty',
-  when: `at least ${percent(emptyAnswerShare)} of the newest rollouts have an answer of one or two tokens without a visible character`,
+  when: `at least ${percent(emptyAnswerShare)} of the newest model calls have an answer of one or two tokens without a visible character`,
   advice:
     'The model ends at once. Look at the chat template and its generation prompt, at a stop text that comes first, and whether an empty answer is rewarded.',
   look: (run) => emptyIn(run, 'answer', emptyAnswerShare),

@@ -1,5 +1,5 @@
 /** Applies the rules of `trinity doctor` to a run. */
-import { diagnose, rules, type Finding } from '../../diagnosis/index.js';
+import { diagnose, rules, runsOf, type Finding } from '../../diagnosis/index.js';
 import type { Diagnosis } from '../interface/types.js';
 import { finite } from '../metrics/curve.js';
 import type { Run } from '../runs/run.js';
@@ -8,7 +8,7 @@ import { withRecord } from './record.js';
 export async function diagnosisOf(run: Run): Promise<Diagnosis> {
   const { findings, rollouts } = await withRecord(run, (record) => ({
     findings: diagnose(record),
-    rollouts: record.rollouts.length,
+    rollouts: runsOf(record.rollouts).length,
   }));
   return { findings: findings.map(toFinding), rules: rules.length, rollouts };
 }

@@ -94,7 +94,7 @@ export const rolloutPage = z.object({
   rows: z.array(rollout),
   matching: count.describe('Number of rollouts that pass the filter.'),
   total: count.describe('Number of all rollouts.'),
-  recorded: count.describe('Number of rows in the store; a rollout has one or several.'),
+  recorded: count.describe('Number of recorded model calls; a rollout has one or several.'),
   upTo: count.describe('Newest row of this list, to pass when requesting its other pages.'),
   tools: z.array(z.string()).describe('Names of the tools called in the rollouts read so far.'),
   progress,

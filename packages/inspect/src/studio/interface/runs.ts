@@ -41,7 +41,9 @@ export const runSummary = z.object({
     .optional()
     .describe('Reason why `steps` is absent.'),
   failure: z.string().optional().describe('Messages of failure.txt, causes included.'),
-  rollouts: count.optional().describe('Recorded experiences; absent without a store.'),
+  modelCalls: count
+    .optional()
+    .describe('Recorded model calls, one or several per rollout; absent without a store.'),
   hasMetrics: z.boolean(),
   notes: runNotes.describe('Tags and note in notes.json.'),
 });
@@ -50,6 +52,12 @@ export const runEvent = z.object({
   runs: z.array(runSummary).describe('Changed runs; the first event has all runs.'),
   gone: z.array(z.string()).describe('Ids of runs whose folders were removed.'),
   left: count.describe('Number of runs beyond the 2000 that changed last, which are not listed.'),
+  ended: z
+    .string()
+    .optional()
+    .describe(
+      'Command that opens the studio again. This is its last event: the studio ends with the run that it was started beside.',
+    ),
 });
 
 export const runSettings = z

@@ -57,6 +57,51 @@ it('tells of a removed run that a list of all runs has missed before', async () 
   }
 }, 60_000);
 
+it('sends the last state with the command that opens it again, and waits for those who follow', async () => {
+  const root = mkdtempSync(path.join(tmpdir(), 'trinity-catalogue-'));
+  writeRuns(root, ['a']);
+  const catalogue = createCatalogue(root);
+  const events: RunEvent[] = [];
+  const leave = catalogue.follow((event) => events.push(event));
+  try {
+    await expect.poll(() => events.length, { timeout: 30_000 }).toBe(1);
+    expect(events[0]?.ended).toBeUndefined();
+    appendFileSync(
+      path.join(root, 'a', 'monitor', 'metrics.jsonl'),
+      '{"role":"explorer","step":2,"metrics":{},"timing":{}}\n',
+    );
+    let isOver = false;
+    const end = catalogue.end('npx trinity studio runs').then(() => (isOver = true));
+    const last = (): RunEvent | undefined => events.at(-1);
+    await expect.poll(() => last()?.ended, { timeout: 30_000 }).toBe('npx trinity studio runs');
+    expect(events.flatMap(({ runs }) => runs).at(-1)?.exploreStep).toBe(2);
+    // A page that connects now gets the last event, too.
+    const late: RunEvent[] = [];
+    const leaveLate = catalogue.follow((event) => late.push(event));
+    await expect.poll(() => late, { timeout: 30_000 }).toMatchObject([{ ended: last()?.ended }]);
+    leave();
+    expect(isOver).toBe(false);
+    leaveLate();
+    await end;
+  } finally {
+    catalogue.close();
+    rmSync(root, { recursive: true });
+  }
+}, 60_000);
+
+it('reads nothing at the end if no page is open', async () => {
+  const root = mkdtempSync(path.join(tmpdir(), 'trinity-catalogue-'));
+  writeRuns(root, ['a']);
+  const catalogue = createCatalogue(root);
+  try {
+    await catalogue.end('npx trinity studio runs');
+    expect(catalogue.run('a')).toBeUndefined();
+  } finally {
+    catalogue.close();
+    rmSync(root, { recursive: true });
+  }
+});
+
 it('lists a run whose metrics cannot be read, and the others', async () => {
   const root = mkdtempSync(path.join(tmpdir(), 'trinity-catalogue-'));
   writeRuns(root, ['a']);

@@ -14,6 +14,12 @@ export interface Catalogue {
    * @returns function that unsubscribes
    */
   follow(onChange: (event: RunEvent) => void): () => void;
+  /**
+   * Reads the runs that may have changed a last time, and sends their changes as the last event.
+   * Resolves when no followers are left, and at once if there are none.
+   * @param ended command that opens the studio again
+   */
+  end(ended: string): Promise<void>;
   close(): void;
 }
 
@@ -33,6 +39,9 @@ const allEveryLooks = 5;
  */
 const quietMs = 15_000;
 
+/** Timeout of each summary in the last event, in ms. */
+const lastMs = 1500;
+
 /**
  * Creates the catalogue.
  * @param root a folder in which runs are searched, or the locations of known runs
@@ -46,6 +55,8 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
   let looks = 0;
   let notListed = 0;
   let isClosed = false;
+  let ended: string | undefined;
+  const { promise: isLeft, resolve: leave } = Promise.withResolvers<void>();
   const oneAtATime = createQueue();
 
   /**
@@ -77,37 +88,42 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
   };
 
   /**
-   * Returns the summaries of the runs in `latest`. Reads only runs that may have changed; for the
-   * others, the last summary is returned.
+   * Returns the summaries of all runs. Reads only runs that may have changed; for the others, the
+   * summary in `latest` is returned.
    */
-  const recentSummaries = (): Promise<readonly RunSummary[]> =>
-    Promise.all(
-      latest.map(async (seen) =>
-        isQuiet(seen) ? seen : ((await runs.get(seen.id)?.summary()) ?? seen),
-      ),
-    );
+  const recentSummaries = (mostMs?: number): Promise<readonly RunSummary[]> => {
+    const before = new Map(latest.map((summary) => [summary.id, summary]));
+    const recent = Array.from(runs, async ([id, run]) => {
+      const seen = before.get(id);
+      return seen && isQuiet(seen) ? seen : run.summary(mostMs);
+    });
+    return Promise.all(recent);
+  };
 
   /**
    * Sets `latest`, and sends the followers the changes since the last call. Calls must not overlap.
    */
-  const lookNow = async (isOfAll: boolean): Promise<void> => {
-    if (isOfAll) await find();
-    latest = await (isOfAll ? summaries() : recentSummaries());
+  const tellChanges = (now: readonly RunSummary[]): void => {
+    latest = now;
     const texts = new Map(latest.map((summary) => [summary.id, JSON.stringify(summary)]));
     const changed = latest.filter(({ id }) => texts.get(id) !== known.get(id));
     const gone = [...known.keys()].filter((id) => !texts.has(id));
     known = texts;
-    if (changed.length + gone.length === 0) return;
-    for (const tell of followers) tell({ runs: changed, gone, left: notListed });
+    if (changed.length + gone.length === 0 && ended === undefined) return;
+    for (const tell of followers) tell({ runs: changed, gone, left: notListed, ended });
   };
-  const look = (isOfAll: boolean): Promise<void> => oneAtATime(() => lookNow(isOfAll));
+  const look = (isOfAll: boolean): Promise<void> =>
+    oneAtATime(async () => {
+      if (isOfAll) await find();
+      tellChanges(await (isOfAll ? summaries() : recentSummaries()));
+    });
 
   const again = (): void => {
     timer = setTimeout(() => {
       void look(looks++ % allEveryLooks === 0)
         .catch(retryLater)
         .finally(() => {
-          if (followers.size > 0 && !isClosed) again();
+          if (followers.size > 0 && !isClosed && ended === undefined) again();
           else timer = undefined;
         });
     }, lookMs);
@@ -124,7 +140,7 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
       let isOver = false;
       const begin = (): void => {
         if (isOver || isClosed) return;
-        onChange({ runs: [...latest], gone: [], left: notListed });
+        onChange({ runs: [...latest], gone: [], left: notListed, ended });
         followers.add(onChange);
         if (timer === undefined) again();
       };
@@ -132,7 +148,18 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
       return () => {
         isOver = true;
         followers.delete(onChange);
+        if (followers.size === 0 && ended !== undefined) leave();
       };
+    },
+    end: async (command) => {
+      if (followers.size === 0) return;
+      clearTimeout(timer);
+      await oneAtATime(async () => {
+        ended = command;
+        await find();
+        tellChanges(await recentSummaries(lastMs));
+      }).catch(retryLater);
+      if (followers.size > 0) await isLeft;
     },
     close: () => {
       isClosed = true;

@@ -18,8 +18,12 @@ import { totalReader, type TotalReader } from './total-steps.js';
 export interface Run {
   readonly place: RunPlace;
   readonly metrics: MetricFile;
-  /** Current summary; reads the lines that were added since the last call. */
-  summary(): Promise<RunSummary>;
+  /**
+   * Current summary; reads the lines that were added since the last call.
+   * @param mostMs timeout in ms, after which the numbers are those of an earlier call, so that a
+   * large file or a slow disk does not delay the list of runs. @default 250
+   */
+  summary(mostMs?: number): Promise<RunSummary>;
   /**
    * Opens the recorded experiences. Returns undefined if there are none. Opens them again if their
    * file was replaced, as by another run with the same name.
@@ -28,11 +32,6 @@ export interface Run {
   rollouts(): Promise<Rollouts | undefined>;
   close(): void;
 }
-
-/**
- * Timeout of a summary in ms, so that a large file or a slow disk does not delay the list of runs.
- */
-const summaryMs = 250;
 
 export function createRun(place: RunPlace): Run {
   const metrics = createMetricFile(place.metricsFile);
@@ -72,10 +71,10 @@ export function createRun(place: RunPlace): Run {
     place,
     metrics,
     rollouts,
-    summary: async () => {
+    summary: async (mostMs = 250) => {
       looking ??= look().finally(() => (looking = undefined));
       // If the metrics cannot be read, requests for metrics report the reason.
-      await within(summaryMs, looking).catch(() => false);
+      await within(mostMs, looking).catch(() => false);
       const files = [place.metricsFile, ...storeFiles];
       const { state, pid, failure, changedAt } = await stateOf(place.folder, files);
       const { steps, trainStep } = progress;
@@ -90,7 +89,7 @@ export function createRun(place: RunPlace): Run {
         changedAt,
         ...progress,
         steps: steps && isUntrained ? { ...steps, done: 0 } : steps,
-        rollouts: await recorded().catch(() => undefined),
+        modelCalls: await recorded().catch(() => undefined),
         hasMetrics: metrics.roles.size > 0,
         notes: await readNotes(place.folder),
       };
@@ -100,7 +99,7 @@ export function createRun(place: RunPlace): Run {
 }
 
 /**
- * Number of recorded experiences. Closes the store again, so that a list of many runs does not keep
+ * Number of recorded model calls. Closes the store again, so that a list of many runs does not keep
  * all stores open.
  */
 const countRecorded = (database: string | undefined): number | undefined =>

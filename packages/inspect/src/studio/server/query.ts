@@ -4,16 +4,24 @@ import type { z } from 'zod';
 import type { QueryOf, Route } from '../interface/route.js';
 
 /**
- * Reads the parameters of a route; empty values count as absent, and other parameters are ignored.
- * @throws ConfigError for a value that the schema of its parameter rejects
+ * Reads the parameters of a route; empty values count as absent.
+ * @throws ConfigError for a parameter that the route does not have, and for a value that the schema
+ * of its parameter rejects
  */
-export const readQuery = <R extends Route>(
+export function readQuery<R extends Route>(
   query: R['query'],
   given: Readonly<Record<string, string>>,
-): QueryOf<R> =>
-  Object.fromEntries(
+): QueryOf<R> {
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(query, name));
+  if (unknown !== undefined)
+    throw new ConfigError(
+      `There is no parameter ${JSON.stringify(unknown)} here; expected ${Object.keys(query).join(', ') || 'none'}.`,
+      { code: 'ARGUMENT_INVALID' },
+    );
+  return Object.fromEntries(
     Object.entries(query).map(([name, schema]) => [name, read(name, schema, given[name])]),
   ) as QueryOf<R>;
+}
 
 function read(name: string, schema: z.ZodType, given: string | undefined): unknown {
   const text = given === '' ? undefined : given;
