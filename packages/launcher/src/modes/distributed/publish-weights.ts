@@ -2,7 +2,7 @@
  * The trainer's part of the weight sync. It publishes the files of weights, their digest, and the
  * log-probabilities of a fixed text.
  */
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';
@@ -12,7 +12,13 @@ import { removeFolder, replaceFolder } from '@trinity-rft/core/support';
 import { probeTokens, scoreProbe } from '../../assembly/models/probe.js';
 import { takesAdapters } from '../../assembly/models/samplers.js';
 import type { StageTransport } from '../../assembly/transport.js';
-import { listName, problemOfWeights, storeFile, writeWeightList } from './weight-files.js';
+import {
+  addressFile,
+  listName,
+  problemOfWeights,
+  storeFile,
+  writeWeightList,
+} from './weight-files.js';
 
 export interface PublishOptions {
   readonly stage: StageConfig;
@@ -70,8 +76,12 @@ async function publish(
     const folder = folderOf(stage, version);
     const problem = await problemOfWeights(folder, { run: stage.name, version, digest });
     // A trainer that was started again publishes the same weights. Explorers may be reading them.
-    if (problem === undefined) await rm(filling, { recursive: true, force: true });
-    else await replaceFolder(filling, folder);
+    if (problem !== undefined) await replaceFolder(filling, folder);
+    else {
+      if (list.files.some((file) => file.path === addressFile))
+        await rename(path.join(filling, addressFile), path.join(folder, addressFile));
+      await rm(filling, { recursive: true, force: true });
+    }
   }
   const published: PublishedWeights = {
     version,

@@ -19,7 +19,14 @@ export interface WeightList {
 }
 
 /**
- * Writes the list of the folder's files. Returns the list and its digest, which covers all files.
+ * Name of the file in which the Tinker engine writes the server's addresses of weights. They differ
+ * each time the same weights are saved, so neither the digest nor a check covers this file.
+ */
+export const addressFile = 'tinker.json';
+
+/**
+ * Writes the list of the folder's files. Returns the list and its digest, which covers all files
+ * except the {@link addressFile}.
  */
 export async function writeWeightList(
   directory: string,
@@ -27,9 +34,8 @@ export async function writeWeightList(
 ): Promise<{ readonly list: WeightList; readonly digest: string }> {
   const files = (await digestFolder(directory)).filter((file) => file.path !== listName);
   const list = { ...identity, files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)) };
-  const text = `${JSON.stringify(list, null, 2)}\n`;
-  await writeFile(path.join(directory, listName), text);
-  return { list, digest: digestOfText(text) };
+  await writeFile(path.join(directory, listName), textOf(list));
+  return { list, digest: digestOf(list) };
 }
 
 /**
@@ -78,7 +84,13 @@ export async function fetchFile(
   }
 }
 
-const digestOfText = (text: string): string => hash('sha256', text, 'hex');
+const textOf = (list: WeightList): string => `${JSON.stringify(list, null, 2)}\n`;
+
+const coveredFiles = ({ files }: WeightList): WeightList['files'] =>
+  files.filter((file) => file.path !== addressFile);
+
+const digestOf = (list: WeightList): string =>
+  hash('sha256', textOf({ ...list, files: coveredFiles(list) }), 'hex');
 
 export interface Expected {
   readonly run: string;
@@ -101,11 +113,11 @@ export async function problemOfWeights(
   if (list.run !== expected.run) return `they are of another run, ${list.run}`;
   if (list.version !== expected.version)
     return `they are of version ${list.version}, not of version ${expected.version}`;
-  for (const file of list.files) {
+  for (const file of coveredFiles(list)) {
     const problem = await problemOfFile(path.join(directory, file.path), file);
     if (problem !== undefined) return problem;
   }
-  return digestOfText(text) === expected.digest
+  return digestOf(list) === expected.digest
     ? undefined
     : `${path.join(directory, listName)} is not the one that the trainer published`;
 }
