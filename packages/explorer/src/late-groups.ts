@@ -44,7 +44,9 @@ export function createLateGroups({
   store,
   settings: { failureReward },
   runtime: { clock, logger },
-}: Pick<ExplorerOptions, 'store' | 'settings' | 'runtime'>): LateGroups {
+  onProgress,
+  onPause,
+}: Pick<ExplorerOptions, 'store' | 'settings' | 'runtime' | 'onProgress' | 'onPause'>): LateGroups {
   const rewards: typeof none = store.lateRewards ?? none;
   let waiting: readonly string[] = [];
   let counts = { scored: 0, expired: 0 };
@@ -96,13 +98,23 @@ export function createLateGroups({
       };
     },
     untilDue: async (signal) => {
-      if (waiting.length > 0)
-        logger.info(
-          `All tasks are explored. Waits for the rewards of ${waiting.length} of them, at the latest until their deadlines: trinity reward RUN ID VALUE.`,
-        );
-      // Reading the due groups instead would decode all experiences at each check.
-      while (rewards.waiting().some(({ deadline }) => deadline > clock.now()))
-        await clock.sleep(lookEveryMs, signal);
+      const total = waiting.length;
+      if (total === 0) return;
+      const rewarded = `the rewards of ${total} task${total === 1 ? '' : 's'}`;
+      const what = `waiting for ${rewarded}`;
+      logger.info(
+        `All tasks are explored. Waits for ${rewarded}, at the latest until their deadlines: trinity reward RUN ID VALUE.`,
+      );
+      onProgress?.({ what, total });
+      const end = onPause?.(rewarded);
+      try {
+        // Reading the due groups instead would decode all experiences at each check.
+        while (rewards.waiting().some(({ deadline }) => deadline > clock.now()))
+          await clock.sleep(lookEveryMs, signal);
+      } finally {
+        end?.();
+        onProgress?.({ what, total, done: total });
+      }
     },
   };
 }

@@ -28,7 +28,8 @@ export async function runTrainer(context: StageContext): Promise<StageResult> {
       withMadeTasks({ ...context, stage }, hasBegun),
     );
     await shareTasks(stage, { store, member: joined.member });
-    return runLoop({ ...context, stage: made, hasBegun }, remote);
+    const onPause = (what: string) => joined.beginWait({ what, on: undefined });
+    return runLoop({ ...context, stage: made, hasBegun, onPause }, remote);
   });
 }
 
