@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { sqliteExperienceStore } from '@trinity-rft/buffer';
+import { readStory } from '@trinity-rft/inspect';
+import { readEnd } from '@trinity-rft/launcher/files';
 import { defineWorkflow } from '@trinity-rft/workflow';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { finishHere, runHere } from './support/run-here.js';
@@ -352,7 +354,47 @@ describe('mode bench', () => {
   );
 });
 
+it('records a benchmark that is a run of its own, until a training run begins there', async () => {
+  const bench: Tree = { mode: 'bench', explorer: { eval_on_startup: true } };
+  await finish('alone', evalTasksets, bench);
+  const story = await readStory(job('alone'));
+  expect(story).toMatchObject({ state: 'finished', verdict: { kind: 'measured' } });
+  expect(story.verdict.text).toMatch(/^On the evaluation tasks "fresh", .* \(95 % interval .* to /);
+  expect(story.actions.map(({ name }) => name)).not.toContain('evaluate');
+  await finish('alone', evalTasksets, bench);
+  const file = workspace.config('alone.yaml', { name: 'alone' });
+  const { summary, output } = await runHere(workspace, file);
+  expect(summary).toMatchObject({ doneBefore: false, trainStep: 6 });
+  expect(output).not.toContain('changed from');
+  expect(await readEnd(job('alone'))).toMatchObject({ how: 'finished', trainStep: 6 });
+  expect((await readStory(job('alone'))).setup).toContainEqual({
+    name: 'algorithm',
+    value: 'grpo',
+  });
+});
+
 describe('stages', () => {
+  it('record their end when only the benchmark after training was left', async () => {
+    const [warmup] = twoStages['stages'] as readonly Tree[];
+    const stages = [warmup!, { stage_name: 'measure', mode: 'bench', ...evalTasksets }];
+    const file = workspace.config('left.yaml', { name: 'left', stages });
+    const whole = await runHere(workspace, file);
+    workspace.write('runs/tests/left/stage_meta.json', '{"latest_stage":1}');
+    workspace.write('runs/tests/left/end.json', '{"how":"interrupted","trainStep":3,"at":1}');
+    const rest = await runHere(workspace, file);
+    for (const { summary } of [whole, rest])
+      expect(summary).toMatchObject({
+        trainStep: 8,
+        checkpoint: path.join(job('left'), 'warmup/global_step_8'),
+      });
+    expect(await readEnd(job('left'))).toMatchObject({ how: 'finished', trainStep: 8 });
+    expect(workspace.read('runs/tests/left/stage_meta.json')).toContain('2');
+    expect(await readStory(path.join(job('left'), 'measure'))).toMatchObject({
+      state: 'finished',
+      verdict: { kind: 'measured' },
+    });
+  });
+
   it(
     'hand their weights on: the second begins with the last checkpoint of the first',
     { timeout: 240_000 },

@@ -3,7 +3,7 @@
  * the stages in order.
  */
 import path from 'node:path';
-import type { LoadedConfig, ResolvedConfig } from '@trinity-rft/config';
+import type { LoadedConfig, ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { isScorerName } from '@trinity-rft/config/internal';
 import {
   ConfigError,
@@ -16,6 +16,7 @@ import { serverRestartedKey } from '@trinity-rft/core/engine';
 import { causesOf, knowSecret, knowSecretsOf } from '@trinity-rft/core/support';
 import type { Terminal } from '@trinity-rft/monitor';
 import { startTelemetry } from '@trinity-rft/monitor/telemetry';
+import { listCheckpoints } from '@trinity-rft/trainer';
 import { tasksetsOf } from '../assembly/data/tasks.js';
 import { withFetchedModels } from '../assembly/models/hub-models.js';
 import { withOtherModel } from '../assembly/models/other-model.js';
@@ -109,7 +110,7 @@ export interface RunSummary {
    * a new one.
    */
   readonly continues: boolean;
-  /** Last train step of the last executed stage. */
+  /** Last train step of the last stage that trained; of an evaluation, the step that it evaluated. */
   readonly trainStep: number;
   /** Folder of the last checkpoint; undefined when nothing was trained. */
   readonly checkpoint: string | undefined;
@@ -296,15 +297,21 @@ async function runLocked(
     maxTimeoutMs: Math.max(...stages.map(({ explorer }) => explorer.maxTimeoutMs)),
     signal,
   });
-  // A benchmark does not change the recorded end of the training run.
-  const keepsEnd = role === 'run' && stages.slice(reads.from).some(({ mode }) => mode !== 'bench');
+  // A benchmark of a training run that has begun, and an evaluation, do not change its record.
+  const isBenchmark =
+    stages.length === 1 &&
+    stages[0].mode === 'bench' &&
+    stages[0].stageName === undefined &&
+    surroundings.evaluation === undefined &&
+    !(await hasBegun(jobDirectory));
+  const keepsEnd = role === 'run' && (isBenchmark || stages.some(({ mode }) => mode !== 'bench'));
   let end: Omit<RunEnd, 'at'> = { how: 'failed' };
   try {
     if (keepsEnd) await forgetEnd(place);
     // A benchmark records its file only if no training run has recorded its own.
     const isOwn = keepsEnd || (role === 'run' && (await readSource(place)) === undefined);
     if (isOwn && loaded.file !== undefined) await writeSource(place, loaded.file);
-    const summary = await runStages(loaded, surroundings, reads);
+    const summary = await runStages(loaded, surroundings, { ...reads, isBenchmark });
     const { trainStep, interrupted } = summary;
     end = interrupted
       ? { how: 'interrupted', by: interruptOf(signal), trainStep }
@@ -328,7 +335,7 @@ async function runLocked(
 async function runStages(
   { config: given, problemAt = inNoFile }: ParsedConfig,
   surroundings: StageSurroundings,
-  { from, digests, cwd, isAccepted }: Reads,
+  { from, digests, cwd, isAccepted, isBenchmark }: Reads & { readonly isBenchmark: boolean },
 ): Promise<RunSummary> {
   const config = withRecordedDevices(given);
   const { jobDirectory, name, continues, stages } = config;
@@ -341,23 +348,27 @@ async function runStages(
       );
   // Benchmarks, explorers, and servers beside a trainer use a training run, but do not write its
   // record.
-  const isGuest = areGuests(remaining) || surroundings.serve?.train === false;
+  const isGuest = areGuests(stages) || surroundings.serve?.train === false;
   const save = async (stage: number): Promise<void> => {
     if (!isGuest) await writeStageProgress(jobDirectory, { latestStage: stage });
   };
   const begun = await hasBegun(jobDirectory);
-  const changes = isGuest
+  // A stage that evaluates may be repeated with other settings and tasks.
+  const isCompared = !isGuest && !areGuests(remaining);
+  const changes = !isCompared
     ? []
     : [...describeChanges({ config, latestStage, hasBegun: begun, problemAt })];
   const plugins = surroundings.extensions.pluginFiles;
   let last: StageResult = { ...stageResult(0), doneBefore: true };
+  let trained = await lastTrained(stages.slice(0, from));
   for (const stage of remaining) {
     const endedBefore = stage.stageIndex < latestStage;
     if (!endedBefore) await save(stage.stageIndex);
     const before = isGuest ? undefined : recordedInputs(config, stage);
     const rows = isGuest ? undefined : digests?.[stage.stageIndex - from];
     const inputs = rows ? await inputsOf(stage, { rows, plugins, cwd, before }) : (before ?? {});
-    if (!isGuest) changes.push(...describeInputs({ config, stage, inputs, isAccepted, problemAt }));
+    if (isCompared)
+      changes.push(...describeInputs({ config, stage, inputs, isAccepted, problemAt }));
     last = await resuming(surroundings, () =>
       runStage({
         ...surroundings,
@@ -368,15 +379,26 @@ async function runStages(
         // Each change is logged once.
         changes: changes.splice(0),
         onStart: (placed) => {
-          if (!isGuest) recordSettings(config, placed, inputs);
+          if (!isGuest || isBenchmark) recordSettings(config, placed, inputs);
         },
       }),
     );
+    if (stage.mode === 'bench') last = { ...last, ...trained };
+    else trained = { trainStep: last.trainStep, checkpoint: last.checkpoint };
     if (last.interrupted) break;
     if (!endedBefore) await save(stage.stageIndex + 1);
   }
   const hasEvaluations = (stages.at(-1)?.buffer.explorerInput.evalTasksets.length ?? 0) > 0;
   return { ...last, jobDirectory, name, continues, hasEvaluations };
+}
+
+type Trained = Pick<StageResult, 'trainStep' | 'checkpoint'>;
+
+/** Returns the last checkpoint of the last of these stages that trained. */
+async function lastTrained(stages: readonly StageConfig[]): Promise<Trained | undefined> {
+  const stage = stages.findLast(({ mode }) => mode !== 'bench');
+  const checkpoint = stage && (await listCheckpoints(stage.jobDirectory)).at(-1);
+  return checkpoint && { trainStep: checkpoint.manifest.step, checkpoint: checkpoint.directory };
 }
 
 /**

@@ -21,7 +21,8 @@ export interface SettingsRecord {
 }
 
 /**
- * Reads the record. Returns undefined if there is none.
+ * Reads the record. Returns undefined if there is none, or only that of a benchmark, in whose folder
+ * a training run may begin.
  * @throws CheckpointError when the file was changed or is damaged
  */
 export function readRecord(jobDirectory: string): SettingsRecord | undefined {
@@ -37,8 +38,12 @@ export function readRecord(jobDirectory: string): SettingsRecord | undefined {
   }
   const { sha256, ...record } = parse(file, text);
   if (sha256 !== digestOf(record)) throw damaged(file, 'has been changed since it was written');
-  return record;
+  return isBenchmark(record) ? undefined : record;
 }
+
+/** Returns true for a run without a training stage; a benchmark among several stages has a name. */
+const isBenchmark = ({ stages: [stage, ...others] }: SettingsRecord): boolean =>
+  others.length === 0 && stage?.['mode'] === 'bench' && stage['stage_name'] === undefined;
 
 /**
  * Writes the record with its digest.
