@@ -313,9 +313,10 @@ async function runLocked(
     if (isOwn && loaded.file !== undefined) await writeSource(place, loaded.file);
     const summary = await runStages(loaded, surroundings, { ...reads, isBenchmark });
     const { trainStep, interrupted } = summary;
+    const at = isBenchmark ? {} : { trainStep };
     end = interrupted
-      ? { how: 'interrupted', by: interruptOf(signal), trainStep }
-      : { how: 'finished', trainStep };
+      ? { how: 'interrupted', by: interruptOf(signal), ...at }
+      : { how: 'finished', ...at };
     return summary;
   } catch (error) {
     end = { how: 'failed', error: endErrorOf(error) };
