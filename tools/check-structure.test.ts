@@ -139,6 +139,23 @@ describe('checkStructure', () => {
     ]);
   });
 
+  it('reports waits of tests that a busy machine exceeds', () => {
+    const waits = [
+      'await vi.waitFor(() => expect(a).toBe(1));',
+      'await vi.waitUntil(\n  () => a === 1,\n  10_000,\n);',
+      'await vi.waitFor(() => {\n  expect(a).toBe(1);\n}, patience);',
+      'vi.waitUntil(() => a === 1, { timeout: 60_000 });',
+    ];
+    write('packages/core/test/a.test.ts', `${waits.join('\n')}\n`);
+    const problem = 'packages/core/test/a.test.ts: a wait that ends after one second';
+    expect(checkStructure(root)).toEqual([
+      expect.stringContaining(
+        `${problem}; use expect.poll or name a timeout: await vi.waitFor(() =>`,
+      ),
+      expect.stringContaining(problem),
+    ]);
+  });
+
   it.each([
     'Object.assign(process, { connected: false });',
     'process.send = undefined;',

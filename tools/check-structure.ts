@@ -28,7 +28,7 @@ export function checkStructure(root: string): readonly string[] {
     ...checkProse(root),
     ...packages.flatMap(({ path }) => sharedHooks(root, path)),
     ...packages.flatMap(({ path }) => requiredUnknowns(root, path)),
-    ...endlessTests(root),
+    ...unreliableTests(root),
   ];
 }
 
@@ -89,11 +89,12 @@ const requiredUnknowns = (root: string, path: string): readonly string[] =>
   );
 
 /**
- * Finds tests that can stand still without end. Vitest cannot end a test that blocks until a program
- * ends, and a program may survive SIGTERM. It reports without end that it cannot report while a test
- * has changed the channel to its parent process.
+ * Finds tests that can stand still without end, or fail on a busy machine. Vitest cannot end a test
+ * that blocks until a program ends, and a program may survive SIGTERM. It reports without end that it
+ * cannot report while a test has changed the channel to its parent process. Its `waitFor` and
+ * `waitUntil` end after one second by default.
  */
-const endlessTests = (root: string): readonly string[] =>
+const unreliableTests = (root: string): readonly string[] =>
   globSync(['{packages,integrations,apps,examples}/*/{src,test}/**/*.ts', 'tests/**/*.ts'], {
     cwd: root,
     exclude: (name) => name === 'node_modules',
@@ -114,8 +115,17 @@ const endlessTests = (root: string): readonly string[] =>
         (call) =>
           `${place}: a blocking call without \`timeout\` and \`killSignal: 'SIGKILL'\`: ${call.split('\n')[0]}`,
       );
-    return [...channel, ...calls];
+    const waits = [...code.matchAll(waitOfVitest)]
+      .filter(([wait]) => !/timeout|patience/.test(wait))
+      .map(
+        ([wait]) =>
+          `${place}: a wait that ends after one second; use expect.poll or name a timeout: ${wait.trim().split('\n')[0]}`,
+      );
+    return [...channel, ...calls, ...waits];
   });
+
+/** A call of a method of Vitest that waits, up to the end of its statement. */
+const waitOfVitest = /^( *).*\bvi\.wait(?:For|Until)\((?:.*;$|[^]*?^\1\S.*;$)/gm;
 
 const changedChannel =
   /\bprocess\.(?:connected|send)\s*=(?!=)|Object\.assign\(process,[^;]*\b(?:connected|send)\b|\(process, '(?:connected|send)'/;

@@ -13,7 +13,10 @@ it.each(Object.entries(textFunctions))(
   '%s ends',
   async (name, read) => {
     const texts = /^(?:tool calls|reasoning|template)/.test(name) ? forSyntax : few;
-    expect((await slowest(read, texts)).ms).toBeLessThan(limit);
+    const { ms, text } = await slowest(read, texts);
+    // A pause of the machine does not meet the same text twice.
+    const again = ms < limit ? ms : (await slowest(read, [text])).ms;
+    expect(again).toBeLessThan(limit);
   },
   120_000,
 );

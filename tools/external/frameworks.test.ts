@@ -2,7 +2,7 @@
  * The agents of all frameworks with a real language model: SmolLM2-135M-Instruct with its own
  * tokenizer, and a template that supports tools.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -18,7 +18,8 @@ import { findModel } from '../../examples/smollm2/test/support/model.ts';
 import { createRuntime } from '../../packages/core/src/index.ts';
 
 const template = path.join(import.meta.dirname, '../../examples/smollm2/agent/template.jinja');
-const directory = mkdtempSync(path.join(tmpdir(), 'trinity-speaking-'));
+const directory = path.join(tmpdir(), `trinity-speaking-${process.pid}`);
+beforeAll(() => void mkdirSync(directory, { recursive: true }));
 const terminal = { write: () => undefined, isTTY: false, columns: () => 80 };
 let missing = '';
 let checkpoint = '';

@@ -3,7 +3,7 @@
  * Needs `pnpm build`.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -15,7 +15,8 @@ import { openRegistry, type LocalRegistry } from '../packages/registry.ts';
 import { fetchToolchain } from '../packages/toolchains.ts';
 
 const root = join(import.meta.dirname, '../..');
-const work = mkdtempSync(join(tmpdir(), 'trinity-runtimes-'));
+const work = join(tmpdir(), `trinity-runtimes-${process.pid}`);
+beforeAll(() => void mkdirSync(work, { recursive: true }));
 const built = existsSync(join(root, 'apps/runner/dist/cli.js'));
 const command = 'node_modules/@trinity-rft/runner/dist/cli.js run train.yaml';
 const runtimes = [

@@ -442,12 +442,12 @@ describe('a reward function', () => {
     [
       'throws',
       () => Promise.reject(new Error('no judge')),
-      /Reward function "bad" threw on task 1\/\d: no judge/,
+      /Run 1\/\d\/\d .*: Reward function "bad" threw: no judge/,
     ],
     [
       'returns NaN',
       () => ({ accuracy: Number.NaN }),
-      /Reward function "bad" returned NaN for "accuracy" on task 1\/\d; expected a finite number/,
+      /Run 1\/\d\/\d .*: Reward function "bad" returned NaN for "accuracy"; expected a finite number/,
     ],
   ])(
     'that %s on some answers loses their runs alone, counted and named',

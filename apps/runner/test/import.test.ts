@@ -55,6 +55,7 @@ describe('trinity import', () => {
     [['nowhere.jsonl'], 'nowhere.jsonl cannot be read'],
     [['tasks.jsonl', '--from', 'otle'], '--from is "otle". Expected one of auto, otel'],
     [['tasks.jsonl', '--as', 'rl'], '--as is "rl". Expected one of sft, dpo, tasks'],
+    [['tasks.jsonl', '--score', 'quality'], '--score quality needs --as dpo'],
     [['tasks.jsonl', '--validation', '1'], '--validation is "1"'],
     [['unknown.jsonl'], 'no source recognises the records'],
     [['tasks.jsonl', '-o', '-'], '-o is "-", which cannot be written: standard output'],

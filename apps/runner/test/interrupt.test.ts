@@ -18,6 +18,8 @@ import {
   type Workspace,
 } from './support/workspace.js';
 
+/** Explore step from which runs of this file wait for their interrupt. */
+const env = { TEST_HOLD_FROM: '5' };
 const talk: Tree = {
   buffer: { total_steps: 8, explorer_input: { default_workflow_type: 'chatty' } },
   algorithm: { algorithm_type: 'multi_step_grpo' },
@@ -74,7 +76,7 @@ describe('a signal', () => {
     { timeout: 240_000 },
     async (signal) => {
       const config = workspace.config(`${signal}.yaml`, talk, { name: signal });
-      const command = startTrinity(workspace.root, runArgs(config));
+      const command = startTrinity(workspace.root, runArgs(config), { env });
       await printed(command, 'step 2');
       command.child.kill(signal);
       const { exitCode, stdout, stderr } = await command.ended;
@@ -100,6 +102,7 @@ describe('a signal', () => {
       workspace.root,
       runArgs(workspace.config('twice.yaml', talk, { name: 'twice' })),
       {
+        env,
         nodeArgs: [`--import=data:text/javascript,${encodeURIComponent(stall)}`],
       },
     );

@@ -20,6 +20,7 @@ let expected: ReturnType<typeof recordOf>;
 const base: readonly Tree[] = [
   evalTasksets,
   {
+    buffer: { explorer_input: { default_workflow_type: 'plain' } },
     explorer: { eval_on_startup: true, eval_interval: 2 },
     synchronizer: { sync_interval: 2, sync_offset: 1 },
     trainer: { save_interval: 2 },
@@ -56,13 +57,18 @@ beforeAll(async () => {
   expected = recordOf('both');
 }, 2 * minutes);
 
-function start(name: string, ...args: readonly string[]): Trinity {
-  const config = workspace.config(`${name}.yaml`, ...base, { name });
-  return startTrinity(workspace.root, [...runArgs(config), ...args]);
-}
+const argsOf = (name: string, ...args: readonly string[]): readonly string[] => [
+  ...runArgs(workspace.config(`${name}.yaml`, ...base, { name })),
+  ...args,
+];
+const start = (name: string, ...args: readonly string[]): Trinity =>
+  startTrinity(workspace.root, argsOf(name, ...args));
+/** Starts a process that waits at explore step 5 until the test ends it. */
+const startHeld = (name: string, ...args: readonly string[]): Trinity =>
+  startTrinity(workspace.root, argsOf(name, ...args), { env: { TEST_HOLD_FROM: '5' } });
 
-const explorer = (name: string, who: string): Trinity =>
-  start(name, '--mode', 'explore', '--explorer-name', who);
+const explorer = (name: string, who: string, begin = start): Trinity =>
+  begin(name, '--mode', 'explore', '--explorer-name', who);
 
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await pause(50);
@@ -72,7 +78,7 @@ describe('explorers and a trainer as processes of their own', () => {
   it(
     'end with the weights, metrics and experiences of one process, whoever stops in between',
     async () => {
-      const first = explorer('apart', 'first');
+      const first = explorer('apart', 'first', startHeld);
       const trainer = start('apart', '--mode', 'train');
       await until(() => trainer.output().includes('step 2/6'));
       trainer.child.kill('SIGKILL');
@@ -155,7 +161,7 @@ describe('explorers and a trainer as processes of their own', () => {
   it(
     'end together when the trainer alone is interrupted',
     async () => {
-      const whole = start('stopped', '--explorers', '2');
+      const whole = startHeld('stopped', '--explorers', '2');
       await until(() => whole.output().includes('step 2/6'));
       const pid = readFileSync(path.join(workspace.root, 'runs/tests/stopped/run.pid'), 'utf8');
       expect(Number(pid)).not.toBe(whole.child.pid);

@@ -43,87 +43,77 @@ const schema = { type: 'object', properties, required: ['digit'], additionalProp
 const tool = { type: 'function' as const, function: { name: 'report', parameters: schema } };
 
 describe('clients of a served model', () => {
-  it(
-    'read along: the OpenAI SDK, the AI SDK and the Anthropic SDK',
-    { timeout: 60_000 },
-    async () => {
-      const { openai } = product;
-      const chunks: string[] = [];
-      for await (const chunk of await openai.chat.completions.create({ ...ask, stream: true }))
-        chunks.push(chunk.choices[0]?.delta.content ?? '');
-      expect(chunks.filter(Boolean).length).toBeGreaterThan(5);
-      const deltas: string[] = [];
-      for await (const event of await openai.responses.create({
-        model: 'any',
-        input: '2+2=',
-        stream: true,
-      }))
-        if (event.type === 'response.output_text.delta') deltas.push(event.delta);
-      expect(deltas.length).toBeGreaterThan(5);
-      const texts: string[] = [];
-      for await (const part of await openai.completions.create({
-        model: 'any',
-        prompt: '2+2=',
-        stream: true,
-      }))
-        texts.push(part.choices[0]?.text ?? '');
-      expect(texts.filter(Boolean).length).toBeGreaterThan(5);
-      const provider = createOpenAICompatible({
-        name: 'trinity',
-        baseURL: openai.baseURL,
-        apiKey: serveKey,
-      });
-      const parts: string[] = [];
-      for await (const part of streamText({ model: provider('any'), prompt: '2+2=' }).textStream)
-        parts.push(part);
-      expect(parts.length).toBeGreaterThan(5);
-      const anthropic = new Anthropic({ baseURL: origin, apiKey: serveKey });
-      const pieces: string[] = [];
-      const stream = anthropic.messages.stream({ model: 'any', max_tokens: 50, messages });
-      stream.on('text', (text) => void pieces.push(text));
-      const final = await stream.finalMessage();
-      expect(pieces.length).toBeGreaterThan(5);
-      expect(final.content).toMatchObject([{ type: 'text', text: pieces.join('') }]);
-      expect(final.id).toMatch(/^msg_/);
-      expect(await product.client.feedback({ reward: 1, msgIds: [final.id] })).toEqual({
-        applied: [final.id],
-        already: [],
-      });
-    },
-  );
+  it('read along: the OpenAI SDK, the AI SDK and the Anthropic SDK', async () => {
+    const { openai } = product;
+    const chunks: string[] = [];
+    for await (const chunk of await openai.chat.completions.create({ ...ask, stream: true }))
+      chunks.push(chunk.choices[0]?.delta.content ?? '');
+    expect(chunks.filter(Boolean).length).toBeGreaterThan(5);
+    const deltas: string[] = [];
+    for await (const event of await openai.responses.create({
+      model: 'any',
+      input: '2+2=',
+      stream: true,
+    }))
+      if (event.type === 'response.output_text.delta') deltas.push(event.delta);
+    expect(deltas.length).toBeGreaterThan(5);
+    const texts: string[] = [];
+    for await (const part of await openai.completions.create({
+      model: 'any',
+      prompt: '2+2=',
+      stream: true,
+    }))
+      texts.push(part.choices[0]?.text ?? '');
+    expect(texts.filter(Boolean).length).toBeGreaterThan(5);
+    const provider = createOpenAICompatible({
+      name: 'trinity',
+      baseURL: openai.baseURL,
+      apiKey: serveKey,
+    });
+    const parts: string[] = [];
+    for await (const part of streamText({ model: provider('any'), prompt: '2+2=' }).textStream)
+      parts.push(part);
+    expect(parts.length).toBeGreaterThan(5);
+    const anthropic = new Anthropic({ baseURL: origin, apiKey: serveKey });
+    const pieces: string[] = [];
+    const stream = anthropic.messages.stream({ model: 'any', max_tokens: 50, messages });
+    stream.on('text', (text) => void pieces.push(text));
+    const final = await stream.finalMessage();
+    expect(pieces.length).toBeGreaterThan(5);
+    expect(final.content).toMatchObject([{ type: 'text', text: pieces.join('') }]);
+    expect(final.id).toMatch(/^msg_/);
+    expect(await product.client.feedback({ reward: 1, msgIds: [final.id] })).toEqual({
+      applied: [final.id],
+      already: [],
+    });
+  });
 
-  it(
-    'get what they ask for: temperature, seed, formats and calls',
-    { timeout: 60_000 },
-    async () => {
-      const { openai } = product;
-      const text = async (more: object): Promise<string | null | undefined> =>
-        (await openai.chat.completions.create({ ...ask, ...more, stream: false })).choices[0]
-          ?.message.content;
-      expect(await text({ temperature: 0 })).toBe(await text({ temperature: 0 }));
-      expect(await text({ seed: 5 })).toBe(await text({ seed: 5 }));
-      expect(await text({ seed: 5 })).not.toBe(await text({ seed: 6 }));
-      const format = { type: 'json_schema', json_schema: { name: 'report', strict: true, schema } };
-      const written = JSON.parse((await text({ response_format: format })) ?? '') as object;
-      expect([1, 2, 3]).toContain((written as { readonly digit: number }).digit);
-      const forced = await openai.chat.completions.create({
-        ...ask,
-        tools: [tool],
-        tool_choice: 'required',
-      });
-      expect(forced.choices[0]?.message.tool_calls).toMatchObject([
-        { function: { name: 'report' } },
-      ]);
-      await expect(text({ presence_penalty: 1 })).rejects.toMatchObject({
-        status: 400,
-        param: 'presence_penalty',
-      });
-      // Greedy answers are trained on like sampled ones.
-      const { id } = await openai.chat.completions.create({ ...ask, temperature: 0 });
-      await product.client.feedback({ reward: 1, msgIds: [id] });
-      expect((await product.client.commit()).calls).toBeGreaterThan(0);
-    },
-  );
+  it('get what they ask for: temperature, seed, formats and calls', async () => {
+    const { openai } = product;
+    const text = async (more: object): Promise<string | null | undefined> =>
+      (await openai.chat.completions.create({ ...ask, ...more, stream: false })).choices[0]?.message
+        .content;
+    expect(await text({ temperature: 0 })).toBe(await text({ temperature: 0 }));
+    expect(await text({ seed: 5 })).toBe(await text({ seed: 5 }));
+    expect(await text({ seed: 5 })).not.toBe(await text({ seed: 6 }));
+    const format = { type: 'json_schema', json_schema: { name: 'report', strict: true, schema } };
+    const written = JSON.parse((await text({ response_format: format })) ?? '') as object;
+    expect([1, 2, 3]).toContain((written as { readonly digit: number }).digit);
+    const forced = await openai.chat.completions.create({
+      ...ask,
+      tools: [tool],
+      tool_choice: 'required',
+    });
+    expect(forced.choices[0]?.message.tool_calls).toMatchObject([{ function: { name: 'report' } }]);
+    await expect(text({ presence_penalty: 1 })).rejects.toMatchObject({
+      status: 400,
+      param: 'presence_penalty',
+    });
+    // Greedy answers are trained on like sampled ones.
+    const { id } = await openai.chat.completions.create({ ...ask, temperature: 0 });
+    await product.client.feedback({ reward: 1, msgIds: [id] });
+    expect((await product.client.commit()).calls).toBeGreaterThan(0);
+  });
 
   it('learn the name of the model, and how to get in', async () => {
     const { openai } = product;
@@ -171,7 +161,7 @@ describe('clients of a served model', () => {
     }
   });
 
-  it('are answered while another one sends an enormous prompt', { timeout: 60_000 }, async () => {
+  it('are answered while another one sends an enormous prompt', async () => {
     const enormous = product.ask('a1 '.repeat(2_000_000)).catch((error: unknown) => error);
     let ended = false;
     void enormous.then(() => (ended = true));

@@ -1,14 +1,15 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { run } from '@trinity-rft/launcher';
 import { readCurve } from '@trinity-rft/monitor';
 import { findPython } from '@trinity-rft/test-support';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { prepare } from '../src/prepare.ts';
 
 const example = path.join(import.meta.dirname, '..');
-const directory = mkdtempSync(path.join(tmpdir(), 'trinity-agentscope-'));
+const directory = path.join(tmpdir(), `trinity-agentscope-${process.pid}`);
+beforeAll(() => void mkdirSync(directory, { recursive: true }));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const packages = readFileSync(path.join(example, 'agent', 'requirements.txt'), 'utf8')

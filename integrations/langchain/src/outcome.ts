@@ -28,10 +28,10 @@ const faults: Readonly<Record<string, ModelFault>> = {
   ToolInvocationError: 'model_behavior',
 };
 
-/**
- * Start of the message with which the `openai` package reports structured output that is not JSON.
- */
-const notJson = 'Error reading response';
+/** Matches the packages that parse structured output, as places in a stack. */
+const parsers = /[\\/](?:@langchain[\\/](?:core|openai)|openai[\\/](?:lib|helpers))[\\/]/;
+/** Matches stack frames of the functions with which these packages parse. */
+const parsing = /^\s+at (?:JSON\.)?parse \(<anonymous>\)|[\\/]zod[\\/]/;
 
 /**
  * Returns the result of an agent's run, or the fault of the model that ended the run. Rejects with
@@ -47,9 +47,19 @@ export const outcomeOf = <Result>(
  */
 function faultOf(error: Error): ModelFault | undefined {
   for (const cause of causesOf(error)) {
-    if (cause instanceof SyntaxError && cause.message.startsWith(notJson)) return 'model_behavior';
+    if (isUnparsed(cause)) return 'model_behavior';
     const fault = faults[cause.constructor.name] ?? faults[cause.name];
     if (fault !== undefined) return fault;
   }
   return undefined;
+}
+
+/**
+ * Returns true for an error of JSON or zod that the frameworks pass on as they parse structured
+ * output. Such errors of the agent's own code are not included, nor are those of HTTP bodies.
+ */
+function isUnparsed({ name, stack = '' }: Error): boolean {
+  if (!/^(?:SyntaxError|\$?ZodError)$/.test(name)) return false;
+  const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));
+  return parsers.test(frames.find((frame) => !parsing.test(frame)) ?? '');
 }

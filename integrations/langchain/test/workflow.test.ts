@@ -10,6 +10,7 @@ import { testRuntime } from '@trinity-rft/testing';
 import { createAgent, providerStrategy, tool } from 'langchain';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
+import { z as z3 } from 'zod/v3';
 import { langchainWorkflow, outcomeOf, redirected, redirectModel, runModel } from '../src/index.js';
 import { unstableToolNames } from '../src/unstable-tools.js';
 import { otherModel } from './support/agent.js';
@@ -124,12 +125,56 @@ it('makes data of an answer that does not fit its schema', async () => {
   });
 });
 
-it('passes on errors that are no fault of the model', async () => {
-  const workflow = langchainWorkflow({
-    name: 'broken',
-    run: () => Promise.reject(new RangeError('out of memory')),
-  });
-  await expect(attempt(workflow, []).result).rejects.toThrow('out of memory');
+const notJson = ['Seven', '{"a":', '{"a":1} ok', ''];
+const unfit = [...notJson, '{"b":1}', '7'];
+const fit = '{"a":1}';
+const extracting = (args: Readonly<Record<string, number>>): ScriptedAnswer => ({
+  toolCalls: [{ name: 'extract', arguments: args }],
+});
+const jsonSchema = { title: 'answer', type: 'object', properties: { a: { type: 'number' } } };
+
+it.each([
+  ['jsonSchema', 'zod', z.object({ a: z.number() }), unfit, fit],
+  ['jsonSchema', 'zod 3', z3.object({ a: z3.number() }), unfit, fit],
+  ['jsonSchema', 'JSON Schema', jsonSchema, notJson, fit],
+  ['jsonMode', 'zod', z.object({ a: z.number() }), unfit, fit],
+  ['jsonMode', 'JSON Schema', jsonSchema, notJson, fit],
+  [
+    'functionCalling',
+    'zod',
+    z.object({ a: z.number() }),
+    [extracting({ b: 1 })],
+    extracting({ a: 1 }),
+  ],
+] as const)(
+  'makes data of answers that do not fit withStructuredOutput, by %s of %s',
+  async (method, _kind, schema, answers: readonly ScriptedAnswer[], fitting: ScriptedAnswer) => {
+    const workflow = langchainWorkflow({
+      name: 'structured-model',
+      run: async ({ question, chatModel, signal }) =>
+        JSON.stringify(
+          await chatModel
+            .withStructuredOutput(schema as z.ZodObject, { method })
+            .invoke(question, { signal }),
+        ),
+    });
+    for (const answer of answers)
+      expect(await attempt(workflow, [answer]).result).toMatchObject({
+        reward: 0,
+        info: { fault: 'model_behavior' },
+      });
+    expect(await attempt(workflow, [fitting]).result).toMatchObject({ reward: 7 });
+  },
+);
+
+it.each([
+  ['out of memory', () => Promise.reject(new RangeError('out of memory'))],
+  ['is not valid JSON', () => Promise.resolve().then(() => String(JSON.parse('Seven')))],
+  ['expected number', () => Promise.resolve().then(() => String(z.number().parse('Seven')))],
+  ['is not valid JSON', () => new Response('Seven').json().then(String)],
+])('passes on errors that are no fault of the model: %s', async (message, run) => {
+  const workflow = langchainWorkflow({ name: 'broken', run });
+  await expect(attempt(workflow, []).result).rejects.toThrow(message);
 });
 
 it('rejects tools whose names change with every call, and accepts them when their schema has a title', async () => {

@@ -42,13 +42,16 @@ describe('createTranscript', () => {
 
   it('takes time by what is written, not by what is kept', () => {
     const written = 200_000;
-    const millisecondsFor = (kept: number): number => {
+    const timeOf = (kept: number): number => {
       const transcript = createTranscript(kept);
       const begun = performance.now();
       for (let i = 0; i < written; i++) transcript.add(i % 2 === 0 ? 'stdout' : 'stderr', 'x');
       expect(transcript.text('stdout')).toHaveLength(kept);
       return performance.now() - begun;
     };
+    // A pause of the machine makes one of three runs long.
+    const millisecondsFor = (kept: number): number =>
+      Math.min(...[1, 2, 3].map(() => timeOf(kept)));
     // A thousand times the output must not take hundreds of times as long, as it would if each addition
     // touched everything that is kept.
     const few = Math.max(1, millisecondsFor(100));

@@ -123,7 +123,7 @@ describe('what losses reject', () => {
       { tauNeg: 0.5 },
       'The argument "tauNeg" of policy loss "sapo" is 0.5; expected at least "tauPos", 1.',
     ],
-    ['rec', { weight: 'gspo_importance_sampling' }, 'needs clipMode "gspo-one-side"'],
+    ['rec', { weight: 'gspo_importance_sampling' }, 'expected "clipMode" to be "gspo-one-side"'],
     ['mix', { ngpusTrainer: 4 }, 'Set "normalization" to "kinds"'],
     ['ppo', { lossAggMode: 'token_mean' }, 'expected one of "token-mean"'],
     ['sft_phi', { cutoffProb: 0 }, 'expected a number > 0 and <= 1'],

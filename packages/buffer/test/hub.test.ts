@@ -10,8 +10,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock, type Clock } from '@trinity-rft/core';
+import { manualClock } from '@trinity-rft/testing';
 import { readTaskRows } from '../src/index.js';
 import { hubRevision, startHub } from './hub-server.js';
 
@@ -175,11 +176,15 @@ describe('a dataset that cannot be fetched', () => {
       response.writeHead(200, { 'content-length': '9' }).write('{"n"');
       return true;
     });
-    await expect(read(hub.url, { stallMs: 300 })).rejects.toThrow(
-      /Nothing came from 127.0.0.1:\d+ for 0.3 s/,
-    );
+    const clock = manualClock();
+    let isOver = false;
+    const reading = read(hub.url, { clock, stallMs: 300 })
+      .then(() => 'rows', String)
+      .finally(() => (isOver = true));
     const snapshot = join(cache, 'datasets--owner--sums/snapshots', hubRevision, 'main');
-    expect(existsSync(join(snapshot, 'train-00000-of-00002.jsonl'))).toBe(true);
+    await expect.poll(() => existsSync(join(snapshot, 'train-00000-of-00002.jsonl'))).toBe(true);
+    while (!isOver) await clock.advance(300);
+    expect(await reading).toMatch(/Nothing came from 127.0.0.1:\d+ for 0.3 s/);
     expect(existsSync(join(snapshot, 'train-00001-of-00002.jsonl'))).toBe(false);
     expect(await read((await openHub()).url)).toEqual([0, 1, 2]);
   });
@@ -203,8 +208,8 @@ describe('a dataset that cannot be fetched', () => {
     );
     expect(lines[0]).toMatch(/^Waiting for another process that fetches owner\/sums \(\d+ s/);
     lines = [];
-    const reading = read(hub.url, { clock: fastClock });
-    await vi.waitUntil(() => lines.length > 0);
+    const reading = read(hub.url, { clock: fastClock, stallMs: 3_600_000 });
+    await expect.poll(() => lines.length).toBeGreaterThan(0);
     holder.close();
     expect(await reading).toEqual([0, 1, 2]);
     expect(lines.join()).toMatch(/Waited \d+ s for another process .*; the wait is over/);

@@ -993,6 +993,23 @@ const cases: readonly Broken[] = [
     says: ['std_threshold'],
   },
   {
+    name: 'a weight of the loss that needs another clip mode',
+    file: {
+      algorithm:
+        'algorithm:\n  algorithm_type: rec\n  policy_loss_fn_args:\n    weight: «gspo_importance_sampling',
+    },
+    key: 'algorithm.policy_loss_fn_args.weight',
+    says: ['expected "clip_mode" to be "gspo-one-side"'],
+  },
+  {
+    name: 'a penalty near a limit that is below its range',
+    file: {
+      rest: 'data_processor:\n  experience_pipeline:\n    operators:\n      - name: overlong_penalty\n        args: {max_response_length: «4, cache_length: 8}',
+    },
+    key: 'data_processor.experience_pipeline.operators[0].args.max_response_length',
+    says: ['a number > "cache_length" (8)'],
+  },
+  {
     name: 'tools without a parser',
     file: { rest: 'explorer:\n  rollout_model:\n    enable_auto_tool_choice: «true' },
     key: 'explorer.rollout_model.enable_auto_tool_choice',

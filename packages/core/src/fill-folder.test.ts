@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { fillFolder, makeFolder } from './fill-folder.js';
+import { draftsOf, fillFolder, makeFolder } from './fill-folder.js';
 
 const root = await mkdtemp(path.join(tmpdir(), 'fill-folder-'));
 const at = (...names: string[]): string => path.join(root, ...names);
@@ -48,6 +48,15 @@ describe('fillFolder', () => {
     for (const draft of drafts) expect(await readdir(at(draft))).toEqual(['old']);
     expect(await readdir(at('out'))).toEqual(['new']);
     expect(await readdir(at('there'))).toEqual(['.partial-7-x', 'new']);
+  });
+
+  it('finds the drafts of a folder, and no other names', async () => {
+    const id = '7-3f2504e0-4f89-11d3-9a0c-0305e82c3301';
+    for (const name of [`out.partial-${id}`, 'out.partial-2024-results', `in/.partial-${id}`])
+      await mkdir(at(name), { recursive: true });
+    expect(await draftsOf(at('out'))).toEqual([at(`out.partial-${id}`)]);
+    expect(await draftsOf(at('in'))).toEqual([at('in', `.partial-${id}`)]);
+    expect(await draftsOf(at('missing', 'out'))).toEqual([]);
   });
 
   it('keeps a file that another program writes into the folder', async () => {

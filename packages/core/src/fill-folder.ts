@@ -18,8 +18,7 @@ export async function fillFolder<T>(
   fill: (folder: string) => Promise<T>,
 ): Promise<T> {
   const place = path.resolve(directory);
-  const exists = (await stat(place).catch(() => undefined))?.isDirectory() === true;
-  const prefix = exists ? path.join(place, '.partial-') : `${place}.partial-`;
+  const { exists, prefix } = await draftsAt(place);
   await assertEmptyFolder(place, prefix);
   const draft = `${prefix}${process.pid}-${randomUUID()}`;
   const first = await makeFolder(place, draft);
@@ -42,6 +41,23 @@ export async function fillFolder<T>(
       made = path.dirname(made);
     }
   }
+}
+
+async function draftsAt(place: string) {
+  const exists = (await stat(place).catch(() => undefined))?.isDirectory() === true;
+  return { exists, prefix: exists ? path.join(place, '.partial-') : `${place}.partial-` };
+}
+
+/** Returns the paths of the drafts of `directory`, which killed or running processes have made. */
+export async function draftsOf(directory: string): Promise<readonly string[]> {
+  const { prefix } = await draftsAt(path.resolve(directory));
+  const folder = path.dirname(prefix);
+  const names = await readdir(folder).catch(() => []);
+  return names
+    .map((name) => path.join(folder, name))
+    .filter(
+      (file) => file.startsWith(prefix) && /^\d+-[\da-f-]{36}$/.test(file.slice(prefix.length)),
+    );
 }
 
 /**

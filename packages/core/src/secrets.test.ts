@@ -143,14 +143,14 @@ describe('redactText', () => {
     ' ',
     '\\"',
   ])('takes linear time on many %j', (part) => {
-    const timeOf = (length: number): number => {
-      const text = part.repeat(length / part.length);
+    const text = part.repeat(200_000 / part.length);
+    const times = [1, 2, 3].map(() => {
       const start = performance.now();
       redactText(text);
       return performance.now() - start;
-    };
-    timeOf(1000);
-    expect(timeOf(200_000)).toBeLessThan(1000);
+    });
+    // A pause of the machine makes one of them long.
+    expect(Math.min(...times)).toBeLessThan(1000);
   });
 
   it('takes out a value with many dots without trying each of their divisions', () => {

@@ -13,6 +13,7 @@ const secretWords: ReadonlySet<string> = new Set([
   'secrets',
   'password',
   'passwords',
+  'passwort',
   'passwd',
   'passphrase',
   'credential',
@@ -100,7 +101,9 @@ function redactAssignments(text: string, keepsCode: boolean): string {
     const pattern = quote === '' || quote.startsWith('%') ? bareValue : quotedValue;
     pattern.lastIndex = at;
     const value = pattern.exec(text)?.[0] ?? '';
-    if (plainValue.test(value) || (quote === '' && isProse(name, link, value))) continue;
+    const isPin = /^\d{4,}$/.test(value) && /pass(?:word|wort|wd)$/i.test(name);
+    if ((plainValue.test(value) && !isPin) || (quote === '' && isProse(name, link, value)))
+      continue;
     const next = text.slice(at + value.length, at + value.length + 2);
     const isCode = template.test(value) || (quote === '' && isExpression(name, link, value, next));
     if (keepsCode && isCode) continue;

@@ -8,12 +8,11 @@ export { cacheFolder } from './cache-folder.js';
 export { copyOf } from './copy-of.js';
 export { boundary, boundedText, causesOf, readableThrown } from './errors.js';
 export { parseJsonExactly } from './exact-json.js';
-export { fillFolder, makeFolder } from './fill-folder.js';
+export { draftsOf, fillFolder, makeFolder } from './fill-folder.js';
 export { fillTemplate, type TemplatePlace } from './fill-template.js';
 export { hubTokenOf, hubUrlOf, parseModelId, type ModelId } from './hub.js';
 export { inheritedFlags } from './inherited-flags.js';
 export { lazily, type Lazy } from './lazily.js';
-export { refuseLfsPointer } from './lfs-pointer.js';
 export { loadPeer, peerInstall } from './load-peer.js';
 export { machineMemory } from './machine-memory.js';
 export { isTree, mergeTrees, type Tree } from './merge-trees.js';
@@ -40,6 +39,7 @@ export {
   redacted,
   shownVariable,
 } from './secrets.js';
+export { parseStoredJson, refuseLfsPointer } from './stored-json.js';
 export { createStoppableClock, type StoppableClock } from './stoppable-clock.js';
 export { didYouMean, nearest } from './suggest.js';
 export { withinMs } from './time-limit.js';

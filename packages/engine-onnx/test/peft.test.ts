@@ -141,10 +141,13 @@ describe('a folder that is no adapter of the model is rejected', () => {
     loadAdapters(folder, (await loadModelFolder(base)).config, unrecorded);
 
   test.each<[object, string]>([
-    [{ use_dora: true }, 'use_dora is true; only false can be trained here'],
-    [{ use_rslora: true }, 'use_rslora is true'],
-    [{ bias: 'all' }, 'bias is "all"; only "none" can be trained here'],
-    [{ peft_type: 'IA3' }, 'peft_type is "IA3"; only "LORA"'],
+    [{ use_dora: true }, 'use_dora is true; expected false. Merge the adapter'],
+    [
+      { use_rslora: true },
+      'use_rslora is true; expected false. Set it to false and multiply lora_alpha by',
+    ],
+    [{ bias: 'all' }, 'bias is "all"; expected "none". Merge'],
+    [{ peft_type: 'IA3' }, 'peft_type is "IA3"; expected "LORA"'],
     [{ rank_pattern: { q_proj: 8 } }, 'rank_pattern is {"q_proj":8}'],
     [{ modules_to_save: ['lm_head'] }, 'modules_to_save is ["lm_head"]'],
     [{ layers_to_transform: 1 }, 'layers_to_transform is 1'],
@@ -153,7 +156,7 @@ describe('a folder that is no adapter of the model is rejected', () => {
     ...['pissa', 'pissa_niter_4', 'olora', 'corda', 'loftq', 'lora_ga', 'later'].map(
       (init): [object, string] => [
         { init_lora_weights: init },
-        `init_lora_weights is "${init}"; only true, false, "gaussian", "eva", "orthogonal", "mica" can`,
+        `init_lora_weights is "${init}"; expected true, false, "gaussian", "eva", "orthogonal", "mica".`,
       ],
     ),
     [{ r: 0 }, 'is not the config of a LoRA adapter'],
@@ -194,6 +197,13 @@ describe('a folder that is no adapter of the model is rejected', () => {
     const path = join(folder, 'adapter_model.safetensors');
     await writeSafetensors(path, edit([...(await readTensors(path)).values()]));
     await expect(load()).rejects.toThrow(message);
+  });
+
+  test('a config with a byte order mark', async () => {
+    await cp(peft, folder, { recursive: true });
+    const path = join(folder, 'adapter_config.json');
+    await writeFile(path, `\uFEFF${await readFile(path, 'utf8')}`);
+    await expect(load()).rejects.toThrow('adapter_config.json begins with a byte order mark');
   });
 
   test('one that is not there', async () => {

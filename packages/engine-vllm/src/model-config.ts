@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { readStored } from '@trinity-rft/core/engine';
-import { tryJson } from '@trinity-rft/core/support';
+import { parseStoredJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
 
 const withSize = z.object({ vocab_size: z.number().int().positive() });
@@ -18,7 +18,7 @@ const config = z.union([withSize, z.object({ text_config: withSize })]);
 export async function readVocabSize(modelPath: string): Promise<number> {
   const file = path.join(modelPath, 'config.json');
   const text = String((await readStored(file)) ?? '{}');
-  const { data } = config.safeParse(tryJson(text));
+  const { data } = config.safeParse(parseStoredJson(file, text, 'MODEL_CONFIG'));
   if (data) return 'text_config' in data ? data.text_config.vocab_size : data.vocab_size;
   throw new CheckpointError(
     `${file} does not say the vocab_size of the model. vLLM needs the folder of a Hugging Face model.`,

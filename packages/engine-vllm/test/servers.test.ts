@@ -9,7 +9,9 @@ import { checkpoint, openSampler, prompt, startServer, vocabSize } from './suppo
 
 const options = { maxTokens: 12, seed: 5 };
 const until = (check: () => unknown): Promise<unknown> =>
-  vi.waitUntil(check, { timeout: 30_000, interval: 5 });
+  vi.waitUntil(check, { timeout: 60_000, interval: 5 });
+/** Waits on the clock while a call waits for its only server: deadline, report and pause. */
+const pausing = 3;
 const generated = ({ requests }: VllmStandIn): number =>
   requests.filter((path) => path === '/inference/v1/generate').length;
 
@@ -324,12 +326,12 @@ describe('a server', () => {
     const text = sampler.sample(prompt, options);
     const before = generated(server);
     await until(() => generated(server) === before + 1);
-    await systemClock.sleep(20);
+    await until(() => clock.sleeping === pausing);
     await clock.advance(6900);
     expect(generated(server)).toBe(before + 1);
     await clock.advance(200);
     await until(() => generated(server) === before + 2);
-    await systemClock.sleep(20);
+    await until(() => clock.sleeping === pausing);
     await clock.advance(1000);
     expect((await text)[0]!.tokens).toHaveLength(12);
   });
@@ -365,7 +367,7 @@ describe('a server', () => {
     const before = generated(server);
     const text = sampler.sample(prompt, options);
     await until(() => generated(server) === before + 1);
-    await systemClock.sleep(20);
+    await until(() => clock.sleeping === pausing);
     await clock.advance(400);
     expect(generated(server)).toBe(before + 1);
     await clock.advance(100);

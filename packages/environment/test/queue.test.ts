@@ -15,8 +15,10 @@ import {
   serveEnvironment,
   type Environment,
   type EnvironmentDefinition,
+  type Untimed,
 } from '../src/index.js';
 import { beginEpisode, type GuardedEpisode, type GuardOptions } from '../src/playing.js';
+import { untimedOf } from '../src/waiting/deadline-clock.js';
 import { broken } from '../src/waiting/within.js';
 
 const { signal } = new AbortController();
@@ -45,27 +47,44 @@ const play = (
     { name: 'x', timeoutMs: 20_000, clock: systemClock, logger: silentLogger, signal, ...guard },
   );
 
-/** Waits until everything that needs no timer is done. */
-const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 50));
+type ManualClock = ReturnType<typeof manualClock>;
+
+const longMs = 600_000;
+
+/** Makes each wait of an environment that its time limits exclude last `longMs` on `clock`. */
+const waitingLong = (environment: Environment, clock: ManualClock): Environment => ({
+  ...environment,
+  reset: (start, aborted) => {
+    const untimed: Untimed = (wait) =>
+      untimedOf(start)(async () => {
+        await clock.advance(longMs);
+        return wait();
+      });
+    return environment.reset({ ...start, untimed }, aborted);
+  },
+});
 
 it('waits for one of the connections to an OpenEnv server', async () => {
   const environment = await client(await served(corridor), { max_connections: 1 });
   const clock = manualClock();
-  const first = await play(environment, { clock });
-  const second = play(environment, { clock });
-  await settled();
-  await clock.advance(600_000);
+  const first = await play(environment);
+  const second = play(waitingLong(environment, clock), { clock });
+  await expect.poll(clock.now).toBe(longMs);
   await first.close();
-  expect((await second).waitedMs()).toBe(600_000);
+  expect((await second).waitedMs()).toBe(clock.now());
 });
 
 it('waits for a place at an OpenEnv server', async () => {
   const url = await served(corridor, { maxConcurrentEnvs: 1 });
   const other = await client(url);
   const first = await other.reset({ row: {}, seed: 1 }, signal);
-  const second = play(await client(url), { timeoutMs: 900 });
-  setTimeout(() => void first.close().then(() => other.close()), 1500);
-  expect(await second).toMatchObject({ observation: expect.any(String) as string });
+  const clock = manualClock();
+  const second = play(waitingLong(await client(url), clock), { clock });
+  // The second wait begins when the server has answered that it has no place.
+  await expect.poll(clock.now).toBeGreaterThanOrEqual(2 * longMs);
+  await first.close();
+  await other.close();
+  expect((await second).waitedMs()).toBe(clock.now());
 });
 
 it('waits for earlier calls of a Python process, at a reset and at a step', async () => {
@@ -77,18 +96,21 @@ it('waits for earlier calls of a Python process, at a reset and at a step', asyn
   const args = pythonArgs.parse({ kind: 'a:b' });
   const environment = await openBridged(args, program, signal);
   onTestFinished(() => environment.close());
-  const clock = manualClock();
+  const clocks = [manualClock(), manualClock()] as const;
+  const waiting = (clock: ManualClock) => play(waitingLong(environment, clock), { clock });
   const [first, second] = await Promise.all([
     play(environment, { row: { fault: { until } } }),
-    play(environment, { clock }),
+    waiting(clocks[0]),
   ]);
-  const [slow, step, third] = [first.step(go), second.step(go), play(environment, { clock })];
-  await settled();
-  await clock.advance(600_000);
+  const begun = clocks[0].now();
+  const [slow, step, third] = [first.step(go), second.step(go), waiting(clocks[1])];
+  await expect.poll(clocks[0].now).toBe(begun + longMs);
+  // A reset waits for its process, and then for the calls before it.
+  await expect.poll(clocks[1].now).toBe(2 * longMs);
   await writeFile(until, '');
   expect(await slow).toMatchObject({ done: true });
   expect(await step).toMatchObject({ observation: 'right' });
-  expect((await third).waitedMs()).toBe(600_000);
+  expect([second.waitedMs(), (await third).waitedMs()]).toEqual(clocks.map(({ now }) => now()));
 });
 
 it('serves an environment whose resets wait for a place', async () => {

@@ -210,12 +210,16 @@ describe('explore steps without meeting points', () => {
   });
 
   it('are finished while the next one waits for its turn', async () => {
-    const { events, allow, end } = stream();
+    const { events, explored, allow, end } = stream();
     await allow(1);
     await end(1);
     expect(events).toEqual(['begin 1', 'stored 1']);
     await allow(2);
     expect(events.slice(2)).toEqual(['begin 2']);
+    // Runs that have not ended would still watch `fetch` in the next test files.
+    await allow(7);
+    for (const step of [2, 3, 4, 5, 6]) await end(step);
+    expect(await explored).toBe(6);
   });
 });
 

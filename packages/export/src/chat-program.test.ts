@@ -11,6 +11,7 @@ import type { FormatName } from './format/formats.js';
 async function runProgram(
   format: FormatName,
   { name, source }: { readonly name: string; readonly source: string },
+  ollamaHost = '',
 ): Promise<unknown> {
   const folder = await mkdtemp(path.join(tmpdir(), 'trinity-chat-program-'));
   onTestFinished(() => rm(folder, { recursive: true }));
@@ -20,7 +21,10 @@ async function runProgram(
   await writeFile(path.join(local, 'index.mjs'), source);
   const settings = { file: 'model.gguf', name: 'm', dtype: 'F32', chat: {} };
   await writeFile(path.join(folder, 'chat.mjs'), chatProgram(format, settings));
-  return promisify(execFile)(process.execPath, ['chat.mjs'], { cwd: folder });
+  return promisify(execFile)(process.execPath, ['chat.mjs'], {
+    cwd: folder,
+    env: { ...process.env, OLLAMA_HOST: ollamaHost },
+  });
 }
 
 it.each(['gguf', 'hf'] as const)('prints why a model of %s cannot be loaded', async (format) => {
@@ -54,4 +58,19 @@ it.each([
     ) as string,
   });
   expect(failed).toMatchObject({ stderr: expect.stringMatching(said) as string });
+});
+
+it.each([
+  ['0.0.0.0:9999', 'http://0.0.0.0:9999'],
+  ['gpu.lan', 'http://gpu.lan:11434'],
+  ['https://gpu.lan', 'https://gpu.lan'],
+])('asks the Ollama of OLLAMA_HOST=%s', async (host, address) => {
+  const source = `
+    globalThis.fetch = async (url) => new Response(url, { status: 404 });
+    export const loadTokenizer = async () => ({});
+    export const createChatFormat = () => ({ render: () => '' });
+  `;
+  await expect(runProgram('ollama', { name: 'chat', source }, host)).rejects.toMatchObject({
+    stderr: expect.stringContaining(`Ollama at ${address}: ${address}/api/generate\n`) as string,
+  });
 });

@@ -85,7 +85,11 @@ const messages = [{ role: 'user', content: process.argv[2] ?? 'Hello' }];
 // Tools: render({ messages, tools }) and readTurn(..., { tools }), whose result has toolCalls.
 const prompt = format.render({ messages });
 const body = JSON.stringify({ model: ${quoted(name)}, prompt, raw: true, stream: false });
-const address = 'http://127.0.0.1:11434';
+// OLLAMA_HOST as Ollama reads it: without a scheme, the port is 11434 unless it names one.
+const host = process.env.OLLAMA_HOST || '127.0.0.1';
+const address = host.includes('://')
+  ? host
+  : \`http://\${host}\${/:\\d+$/.test(host) ? '' : ':11434'}\`;
 const reply = await fetch(\`\${address}/api/generate\`, { method: 'POST', body }).catch(
   ({ cause }) => new Response(cause?.message, { status: 502 }),
 );

@@ -6,7 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { loadTokenizer, readTokenizerFiles, writeTokenizerFiles } from '@trinity-rft/chat';
 import { CheckpointError } from '@trinity-rft/core';
-import { fillFolder } from '@trinity-rft/core/support';
+import { draftsOf, fillFolder } from '@trinity-rft/core/support';
 import {
   digestFolder,
   readManifest,
@@ -178,6 +178,10 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
     facts,
     signal,
   };
+  for (const draft of await draftsOf(directory))
+    onProgress(
+      `${draft} is of an export that was killed. Delete it, unless it is still being written.`,
+    );
   return fillFolder(directory, async (folder) => {
     signal?.throwIfAborted();
     await assertRoom(folder, weights * numbers.bytes * 1.1 + 1e7);

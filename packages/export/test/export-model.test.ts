@@ -1,5 +1,5 @@
 /** Exports of the practice model in every format, played by their runtimes. */
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -500,6 +500,18 @@ describe('an export that cannot be made leaves nothing behind', () => {
       expect(said).toBe(lines);
     }
     expect(await readdir(scratch)).toEqual(before);
+  });
+
+  it('an export that is stopped beside the draft of one that was killed, which it names', async () => {
+    const draft = folder('stopped.partial-7-3f2504e0-4f89-11d3-9a0c-0305e82c3301');
+    await mkdir(draft);
+    const stop = new AbortController();
+    const onProgress = (line: string): void => stop.abort(line);
+    const options = { format: 'hf', signal: stop.signal, onProgress } as const;
+    await expect(exported('stopped', options)).rejects.toBe(
+      `${draft} is of an export that was killed. Delete it, unless it is still being written.`,
+    );
+    await rmdir(draft);
   });
 
   it.each(['gguf', 'ollama'] as const)('a GGUF file for %s', async (format) => {

@@ -58,7 +58,7 @@ interface Import {
 export async function importRows(options: ImportOptions): Promise<ImportReport> {
   const { from, output, report: reportFile, tokenizer, redact = false } = options;
   assertOptions(options);
-  const { files, brokenLinks, outputs } = await findFiles(from, {
+  const { files, brokenLinks, outputs, others } = await findFiles(from, {
     '-o': output,
     'the validation file': validationFile(output),
     ...(reportFile !== undefined && { '--report': reportFile }),
@@ -67,6 +67,7 @@ export async function importRows(options: ImportOptions): Promise<ImportReport> 
   const tally = createTally(redact);
   for (const { path: file, cause } of brokenLinks)
     tally.skip({ reason: 'the link cannot be followed', detail: describeError(cause) }, { file });
+  for (const file of others) tally.skip({ reason: unreadKind }, { file });
   for (const file of outputs) tally.skip({ reason: 'this import writes the file' }, { file });
   const rows = await openRowWriting(options, tally, countTokens);
   const groups = createGroups();
@@ -97,11 +98,19 @@ export async function importRows(options: ImportOptions): Promise<ImportReport> 
   }
 }
 
-/** @throws ConfigError for an unknown option, or a share that is out of range */
+/**
+ * @throws ConfigError for an unknown option, a share that is out of range, or a score for rows other
+ * than pairs
+ */
 function assertOptions(options: ImportOptions): void {
-  const names = 'from source as output report validation redact tokenizer signal onProgress';
+  const names = 'from source as score output report validation redact tokenizer signal onProgress';
   assertKnownArgs('importRows()', options, names.split(' '));
-  const { validation = 0 } = options;
+  const { validation = 0, as, score } = options;
+  if (score !== undefined && as !== 'dpo')
+    throw new ConfigError(
+      `--score ${score} needs --as dpo (importRows: as: 'dpo'), because scores only choose the answers of pairs.`,
+      { code: 'ARGUMENT_INVALID' },
+    );
   if (!(validation >= 0 && validation < 1))
     throw new ConfigError(
       `validation is ${validation}. Expected a share from 0 to below 1, such as 0.1.`,
@@ -125,6 +134,9 @@ async function readFiles(state: Import, files: readonly DataFile[]): Promise<voi
     await readFile(state, file, onBytes, signal);
   }
 }
+
+const unreadKind =
+  'files of this kind are not read; unpack them, or convert them to JSON lines (Hugging Face: to_json)';
 
 const unknown = { reason: 'no source recognises the file' };
 
@@ -187,7 +199,8 @@ async function addFinished(
 }
 
 async function assemble(state: Import, { source, parts }: Group): Promise<void> {
-  for (const { item, part } of sourceNamed(source).assemble?.([...parts.keys()]) ?? [])
+  const kind = state.rows.kind();
+  for (const { item, part } of sourceNamed(source).assemble?.([...parts.keys()], kind) ?? [])
     await addFinished(state, source, item, parts.get(part)!);
 }
 

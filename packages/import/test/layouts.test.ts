@@ -111,6 +111,26 @@ describe('a folder', () => {
     expect(readFileSync(path.join(above, 'gone'), 'utf8')).toContain('a.jsonl');
   });
 
+  it('is read without files of other kinds, which the report names', async () => {
+    const folder = temporaryFolder();
+    const at = (name: string) => path.join(folder, name);
+    mkdirSync(at('sub'));
+    const others = ['more.txt', 'notice-1.csv.zst', 'readme.tsv', 'sub/a.parquet'].map(at);
+    const about = ['README.md', 'LICENSE', 'license.txt', '.hidden', 'out.txt'].map(at);
+    for (const file of [...others, ...about]) writeFileSync(file, JSON.stringify(row('b')));
+    await expect(importFrom(folder)).rejects.toThrow(
+      /has no file that ends in .*more\.txt is a file of an unknown kind; .* convert it to JSON lines/,
+    );
+    writeFileSync(at('a.jsonl'), JSON.stringify(row('a')));
+    symlinkSync('more.txt', at('y.tsv'));
+    const report = await importRows({ from: folder, output: at('out.txt') });
+    const reason =
+      'files of this kind are not read; unpack them, or convert them to JSON lines (Hugging Face: to_json)';
+    const first = [...others, at('y.tsv')].map((file) => ({ file }));
+    expect(report).toMatchObject({ files: 1, written: 1 });
+    expect(report.skipped).toEqual([{ reason, count: 5, first }]);
+  });
+
   it('is read although links in it go round in a circle', async () => {
     const folder = temporaryFolder();
     const at = (name: string) => path.join(folder, name);
@@ -310,6 +330,17 @@ describe('CSV', () => {
     });
     expect(rows).toEqual([row('Hi, "you"\n')]);
     expect(reasonsOf(report)[0]).toBe('the row does not fit the header: 4, 5');
+  });
+
+  it('has booleans in the column of labels, which mark rejected answers', async () => {
+    const lines = ['prompt,completion,label', 'Hi,Hello,True', 'Hi,Go,False', 'Hi,Stop,FALSE'];
+    const file = written('rows.csv', lines.join('\n'));
+    const { rows, report } = await importFrom(file);
+    expect(rows).toHaveLength(1);
+    expect(reasonsOf(report)).toEqual([
+      expect.stringMatching(/^label or kto_tag is false, .*: 3, 4$/),
+    ]);
+    expect((await importFrom(file, { as: 'dpo' })).rows).toHaveLength(1);
   });
 
   it.each([',', ';', '\t'])('takes quotes within a cell as text, with %j', async (separator) => {

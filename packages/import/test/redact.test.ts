@@ -38,6 +38,8 @@ it.each([
   ['"password" => "hunter2"', '"password" => "[key]"', 'key'],
   ['password = f"hunter2{x}"', 'password = f"[key]"', 'key'],
   ['password=hunter2(admin)', 'password=[key](admin)', 'key'],
+  ['password=48151623, max_tokens=48151623', 'password=[key], max_tokens=48151623', 'key'],
+  ['Passwort: hunter2', 'Passwort: [key]', 'key'],
   ['password=swordfish(old)', 'password=[key](old)', 'key'],
 ])('replaces what "%s" holds', (text, expected, kind) => {
   expect(redactValue(text)).toEqual({ value: expected, counts: { [kind]: 1 } });
@@ -170,6 +172,8 @@ it('replaces secrets that only their field gives away', async () => {
     Authorization: 'd1e2f3a4',
     client_secret: 'correcthorsebattery',
     passphrase: 'swordfish',
+    passwort: 'kennwort',
+    wifi_password: 48151623,
     JWT_SECRET: 'supersecret',
   };
   const kept = { password: '', api_key: '${API_KEY}', secret: '{{secret}}', user: 'ann' };
@@ -177,9 +181,9 @@ it('replaces secrets that only their field gives away', async () => {
     redact: true,
   });
   const written = JSON.stringify(rows[0]);
-  for (const secret of Object.values(secrets).flat()) expect(written).not.toContain(secret);
+  for (const secret of Object.values(secrets).flat()) expect(written).not.toContain(String(secret));
   expect(written).toContain(JSON.stringify(JSON.stringify(kept)).slice(1, -1));
-  expect(report.redacted).toEqual({ key: 9 });
+  expect(report.redacted).toEqual({ key: 11 });
   const once = { value: { api_key: '[key]' }, counts: { key: 1 } };
   expect(redactValue({ api_key: '4f0c2a91bb77' })).toEqual(once);
   expect(redactValue(once.value)).toEqual({ ...once, counts: {} });
@@ -204,6 +208,9 @@ it('leaves ordinary data in fields whose names end in key or token', async () =>
     credentials: 'same-origin',
     authorization: 'required',
     secret: 'apple',
+    forgot_password: 'Ask for a new one.',
+    passwords: 1200,
+    password: 3,
     dependentRequired: { api_key: ['region'] },
   };
   expect(redactValue(data)).toEqual({ value: data, counts: {} });
@@ -276,7 +283,11 @@ it('takes time in proportion to the length of a text', () => {
     'BE68 '.repeat(5_000),
     '012 '.repeat(5_000),
   ];
-  const start = performance.now();
-  for (const text of hostile) redactValue(text);
-  expect(performance.now() - start).toBeLessThan(5_000);
+  const times = [1, 2, 3].map(() => {
+    const start = performance.now();
+    for (const text of hostile) redactValue(text);
+    return performance.now() - start;
+  });
+  // A pause of the machine makes one of them long.
+  expect(Math.min(...times)).toBeLessThan(5_000);
 });

@@ -139,7 +139,7 @@ const cases: readonly Case[] = [
     ],
     skipped: [
       'the observation is not a call of a model: 3',
-      'a score is neither a number nor true or false: 7',
+      'the score is a label, a text or a correction instead of a grade: 7',
     ],
     withScore: 2,
   },

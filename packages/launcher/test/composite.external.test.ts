@@ -1,5 +1,5 @@
 /** A real server trains (SkyRL, TuFT), a real vLLM server samples, and the embedded engine does both beside them. */
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createTinkerEngine } from '@trinity-rft/tinker';
@@ -12,7 +12,8 @@ import { halfPrecision } from './support/half-precision.js';
 import { findTuft, startTuft, tuftKey, type StartedTuft } from './support/tuft.js';
 import { findVllm, startVllm, type StartedVllm, vllmSizes } from './support/vllm.js';
 
-const root = mkdtempSync(path.join(tmpdir(), 'trinity-composite-'));
+const root = path.join(tmpdir(), `trinity-composite-${process.pid}`);
+beforeAll(() => void mkdirSync(root, { recursive: true }));
 const at = (...names: readonly string[]): string => path.join(root, ...names);
 const adapter = { rank: 4, seed: 3 } as const;
 const batch: { tasks: number; runs: number; steps: number } = { tasks: 16, runs: 8, steps: 30 };

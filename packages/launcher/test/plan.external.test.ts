@@ -8,7 +8,6 @@ import {
   chmodSync,
   createWriteStream,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   rmSync,
   writeFileSync,
@@ -28,7 +27,8 @@ import { findTuft, startRay, tuftKey } from './support/tuft.js';
 import { findVllm, vllmEnvironment, vllmSizes } from './support/vllm.js';
 
 const startMs = 420_000;
-const root = mkdtempSync(path.join(tmpdir(), 'trinity-plan-'));
+const root = path.join(tmpdir(), `trinity-plan-${process.pid}`);
+beforeAll(() => void mkdirSync(root, { recursive: true }));
 const bin = path.join(root, 'bin');
 let children: ChildProcess[] = [];
 let taught = '';

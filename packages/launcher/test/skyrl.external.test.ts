@@ -1,7 +1,7 @@
 /** A real SkyRL server beside the embedded engine, on the same weights. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { systemClock } from '@trinity-rft/core';
@@ -17,7 +17,8 @@ import { halfPrecision } from './support/half-precision.js';
 import { batch, difference, gradients, learn, logprobsOf } from './support/server-batch.js';
 import { findSkyrl, startSkyrl, type SkyrlOptions, type StartedSkyrl } from './support/skyrl.js';
 
-const root = mkdtempSync(path.join(tmpdir(), 'trinity-skyrl-'));
+const root = path.join(tmpdir(), `trinity-skyrl-${process.pid}`);
+beforeAll(() => void mkdirSync(root, { recursive: true }));
 let modelPath = '';
 const checkpoint = path.join(root, 'checkpoint');
 type Place = Pick<SkyrlOptions, 'modelPath' | 'directory' | 'port'>;

@@ -1,6 +1,6 @@
 /** A real TuFT server that trains over a bfloat16 model, and one over its float32 twin. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { silentLogger } from '@trinity-rft/core';
@@ -15,7 +15,8 @@ import { halfPrecision } from './support/half-precision.js';
 import { batch, difference, gradients, learn, logprobsOf } from './support/server-batch.js';
 import { findTuft, startTuft, tuftKey, type StartedTuft } from './support/tuft.js';
 
-const root = mkdtempSync(path.join(tmpdir(), 'tuft-'));
+const root = path.join(tmpdir(), `tuft-${process.pid}`);
+beforeAll(() => void mkdirSync(root, { recursive: true }));
 const at = (...names: readonly string[]): string => path.join(root, ...names);
 let models: Readonly<Record<'float32' | 'bfloat16', string>>;
 let start: (port?: number) => Promise<StartedTuft>;

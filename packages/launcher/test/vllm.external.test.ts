@@ -1,5 +1,5 @@
 /** A real vLLM server beside the embedded engine, on the same weights. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { loadTokenizer } from '@trinity-rft/chat';
@@ -24,7 +24,8 @@ const vocabSize = 64;
 const maxModelLen = 224;
 const tolerance = 1e-4;
 const lora = { rank: 4, alpha: 8, targetModules: 'all-linear', seed: 3 } as const;
-const root = mkdtempSync(path.join(tmpdir(), 'trinity-vllm-'));
+const root = path.join(tmpdir(), `trinity-vllm-${process.pid}`);
+beforeAll(() => void mkdirSync(root, { recursive: true }));
 const modelPath = path.join(root, 'model');
 const servers: StartedVllm[] = [];
 let missing = '';

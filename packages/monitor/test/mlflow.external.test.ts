@@ -1,6 +1,6 @@
 /** Compares a run, a restart and a resume with the records that a real MLflow server returns. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { systemClock } from '@trinity-rft/core';
@@ -9,7 +9,8 @@ import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vit
 import { jsonlSink } from '../src/jsonl-sink.js';
 import { serviceSink } from '../src/services/service-sink.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'trinity-mlflow-'));
+const folder = path.join(tmpdir(), `trinity-mlflow-${process.pid}`);
+beforeAll(() => void mkdirSync(folder, { recursive: true }));
 const requirement = 'mlflow==3.14.0';
 const deadlineMs = 120_000;
 let server: ChildProcess | undefined;

@@ -36,7 +36,7 @@ function open(service: ServiceName, more: Partial<ServiceSinkOptions> = {}) {
     clock: systemClock,
     logger: { info: log, warn: log },
     batchMs: 1,
-    closeMs: 5000,
+    closeMs: 60_000,
     ...more,
   });
 }
@@ -151,13 +151,13 @@ describe.each(serviceNames)('%s', (service) => {
     const before = server.requests.length;
     server.fail({ status: 429, headers: { 'retry-after': '1' } }, { status: 500 });
     write(sink, record(1));
-    await vi.waitFor(() => expect(server.requests.length).toBe(before + 1), 5000);
+    await expect.poll(() => server.requests.length).toBe(before + 1);
     write(sink, record(2));
-    await vi.waitFor(() => expect(server.requests.length).toBeGreaterThan(before + 1), 10_000);
+    await expect.poll(() => server.requests.length).toBeGreaterThan(before + 1);
     const [first, second] = server.requests.slice(before);
     expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(990);
     server.heal();
-    await vi.waitFor(() => expect(shown()).toEqual([reward(1), reward(2)]), 10_000);
+    await expect.poll(() => shown()).toEqual([reward(1), reward(2)]);
     await sink.close();
     expect(lines.filter((line) => line.includes('The run continues'))).toHaveLength(1);
   });
@@ -179,7 +179,7 @@ describe.each(serviceNames)('%s', (service) => {
     write(sink, record(1));
     expect(lines.join('\n')).toContain('could not be reached');
     server = await trackingServices(port);
-    await vi.waitFor(() => expect(shown()).toEqual([reward(1)]), 20_000);
+    await expect.poll(() => shown()).toEqual([reward(1)]);
     await sink.close();
   });
 });
@@ -197,7 +197,7 @@ it('reads nothing until the run writes, because the files are trimmed before', a
   const sink = open('mlflow');
   await sink.open();
   server.heal();
-  await vi.waitFor(() => expect(lines.join('\n')).toContain('takes records again'), 10_000);
+  await expect.poll(() => lines.join('\n')).toContain('takes records again');
   await jsonlSink({ path: folder('metrics.jsonl'), resume: { explorer: 2 } }).close();
   for (const step of [5, 6, 7]) write(sink, point(step));
   await sink.close();
@@ -328,7 +328,7 @@ describe('MLflow', () => {
     addPreview();
     server.fail({ status: 503, at: artifacts });
     write(sink, record(1));
-    await vi.waitFor(() => expect(lines.join('\n')).toContain('answered 503'), 10_000);
+    await expect.poll(() => lines.join('\n')).toContain('answered 503');
     server.heal();
     write(sink, record(2));
     await sink.close();
@@ -339,7 +339,7 @@ describe('MLflow', () => {
   it('ends a run although the table hangs, or records are not taken', async () => {
     for (const at of [artifacts, 'log-batch']) {
       server.heal();
-      const sink = open('mlflow', { closeMs: 1000 });
+      const sink = open('mlflow', { closeMs: 6000 });
       await sink.open();
       addPreview();
       server.fail({ status: at === artifacts ? undefined : 403, at });
@@ -349,18 +349,23 @@ describe('MLflow', () => {
     }
   });
 
-  it('ends an interrupted run within its shorter time, although the table hangs', async () => {
-    const sink = open('mlflow', { closeMs: 20_000 });
-    await sink.open();
-    server.fail({ status: 503, at: 'log-batch' });
-    write(sink, record(1));
-    await vi.waitFor(() => expect(lines.join('\n')).toContain('answered 503'), 10_000);
-    addPreview();
-    server.fail({ status: undefined, at: artifacts });
-    sink.setOutcome('interrupted');
-    await sink.close();
-    expect(ended()).toBe('KILLED');
-  });
+  // The run is ended in the second that the table leaves, in which a busy machine can pause.
+  it(
+    'ends an interrupted run within its shorter time, although the table hangs',
+    { retry: 3 },
+    async () => {
+      const sink = open('mlflow', { closeMs: 20_000 });
+      await sink.open();
+      server.fail({ status: 503, at: 'log-batch' });
+      write(sink, record(1));
+      await expect.poll(() => lines.join('\n')).toContain('answered 503');
+      addPreview();
+      server.fail({ status: undefined, at: artifacts });
+      sink.setOutcome('interrupted');
+      await sink.close();
+      expect(ended()).toBe('KILLED');
+    },
+  );
 });
 
 it('of Weights & Biases keeps what a continued run summed up before, and its time', async () => {

@@ -244,7 +244,7 @@ describe('tunePrompt', () => {
       ...{ workflowFunc: hanging, signal: abort.signal, clock },
     });
     void tuned.catch(() => undefined);
-    await vi.waitFor(() => expect(saved(directory)).toMatchObject({ calls: 2 }));
+    await expect.poll(() => saved(directory)).toMatchObject({ calls: 2 });
     for (const end of graces) end();
     await expect(tuned).rejects.toThrow('aborted');
   });

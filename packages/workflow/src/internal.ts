@@ -8,3 +8,4 @@ export { createRewardRegistry, createWorkflowRegistry } from './registries.js';
 export { workflowContext } from './scripted/try-workflow.js';
 export { sharedMathChecker } from './reward/checker/checker.js';
 export { overlongPenalty } from './reward/rewards/shared/overlong.js';
+export { rewardFnName } from './scoring/score-response.js';

@@ -7,7 +7,7 @@ import {
 } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { createRewardRegistry, createWorkflowRegistry } from './registries.js';
-import { defineReward } from './reward/index.js';
+import { defineReward, fromScorer } from './reward/index.js';
 import { defineWorkflow, isWorkflowDefinition } from './definition/define.js';
 import { createRegistry } from './definition/registry.js';
 import { scoreResponse } from './scoring/score-response.js';
@@ -218,8 +218,17 @@ describe('scoreResponse', () => {
       throw new Error('no gold answer');
     };
     await expect(scoreResponse(score, task, '2')).rejects.toMatchObject({
-      message: 'Reward function "mine" threw on task 1/0.',
+      message: 'Reward function "mine" threw.',
       cause: { message: 'no gold answer' },
+    });
+  });
+
+  it('names the function whose scorer failed, with the code of the failure', async () => {
+    const scorer = fromScorer(() => ({ name: 'n', score: '0.5' }));
+    await expect(scoreResponse(scorer, task, '2')).rejects.toMatchObject({
+      message:
+        'Reward function "mine" failed: The scorer "n" gave the score "0.5". Expected a number, or true or false.',
+      code: 'SCORER_FAILED',
     });
   });
 });

@@ -9,6 +9,7 @@ import { invalid, oneOf } from '../shared/arguments.js';
 interface ImportArguments {
   readonly from: string;
   readonly as?: string;
+  readonly score?: string;
   readonly redact?: boolean;
   readonly tokenizer?: string;
   readonly validation?: string;
@@ -26,6 +27,7 @@ export const addImport: AddCommand = (program, { exitWith, write }) =>
       'auto',
     )
     .option('--as <kind>', 'sft, dpo or tasks; default: what the source holds')
+    .option('--score <name>', 'score that makes pairs with --as dpo; default: the mean of all')
     .option('--redact', 'replace e-mail addresses, phone numbers, IP addresses, keys and the like')
     .option('--tokenizer <model>', 'model folder: report the lengths of rows in its tokens')
     .option('--validation <share>', 'share of the rows for FILE.validation.jsonl, such as 0.1')
@@ -55,12 +57,13 @@ async function importCommand(place: string, given: ImportArguments, write: Write
 
 async function optionsOf(place: string, given: ImportArguments): Promise<ImportOptions> {
   const { rowKinds, sourceNames } = await import('@trinity-rft/import');
-  const { from, as, validation, output, report, redact, tokenizer } = given;
+  const { from, as, score, validation, output, report, redact, tokenizer } = given;
   if (output === undefined) throw invalid('-o is missing. Name the file to write: -o FILE.jsonl');
   await assertFileName('-o', output);
   if (report !== undefined) await assertFileName('--report', report);
   return {
     from: place,
+    score,
     output,
     report,
     redact,

@@ -8,16 +8,28 @@ export const digits = defineReward({ name: 'digits', score: ({ response }) => sh
 `;
 
 /**
+ * Lets explore steps from `TEST_HOLD_FROM` on wait for ever, so that a run does not end before a
+ * test interrupts it, however busy the machine is.
+ */
+const hold = `
+export const untilHeld = async (step: unknown): Promise<void> => {
+  if (Number(step) >= Number(process.env['TEST_HOLD_FROM'])) await new Promise(() => undefined);
+};
+`;
+
+/**
  * Agent with three turns over the OpenAI client and random pauses, so that the order in which
  * rollouts finish varies.
  */
 const chattyAgent = `
 import { defineWorkflow } from '@trinity-rft/workflow';
+import { untilHeld } from './hold.js';
 import { share } from './rewards.js';
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, Math.random() * 8));
 export const chatty = defineWorkflow({
   name: 'chatty',
   run: async ({ task, model }) => {
+    await untilHeld(task.batchId);
     const client = model.openaiClient();
     const messages = [{ role: 'user' as const, content: String(task.rawTask['question']) }];
     let score = 0;
@@ -29,6 +41,21 @@ export const chatty = defineWorkflow({
       messages.push({ role: 'assistant' as never, content: text }, { role: 'user', content: '+1=' });
     }
     return { reward: score, metrics: { turns: 3 } };
+  },
+});
+`;
+
+/** Agent that answers once. */
+const plainAgent = `
+import { defineWorkflow } from '@trinity-rft/workflow';
+import { untilHeld } from './hold.js';
+import { share } from './rewards.js';
+export const plain = defineWorkflow({
+  name: 'plain',
+  run: async ({ task, model }) => {
+    await untilHeld(task.batchId);
+    const [answer] = await model.chat([{ role: 'user', content: String(task.rawTask['question']) }]);
+    return share(answer.responseText);
   },
 });
 `;
@@ -50,6 +77,8 @@ export const moody = defineWorkflow({
 
 export const plugins: Readonly<Record<string, string>> = {
   'plugins/rewards.ts': digitsReward,
+  'plugins/hold.ts': hold,
   'plugins/chatty.ts': chattyAgent,
+  'plugins/plain.ts': plainAgent,
   'plugins/moody.ts': moodyAgent,
 };

@@ -47,7 +47,7 @@ it('names what is wrong with a choice', () => {
     'expected a list of { stats_key: a text, op_type: ADD, SUB, MUL or DIV, weight: a number }',
   );
   expect(() => createOperators([{ name: 'overlong_penalty' }])).toThrow(
-    '"max_response_length" of operator "overlong_penalty" is not set; expected a number > cache_length',
+    '"maxResponseLength" of operator "overlong_penalty" is not set; expected a number > "cacheLength"',
   );
 });
 

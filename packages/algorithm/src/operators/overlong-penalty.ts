@@ -38,7 +38,7 @@ export const overlongPenalty: OperatorPart = definePart({
     const cache = Math.max(cacheLength, cacheShare * (limit ?? 0));
     if (limit === undefined || limit <= cache) {
       throw new ConfigError(
-        `The argument "max_response_length" of operator "overlong_penalty" is ${limit ?? 'not set'}; expected a number > cache_length (${cache}).`,
+        `The argument "maxResponseLength" of operator "overlong_penalty" is ${limit ?? 'not set'}; expected a number > "cacheLength" (${cache}).`,
         { code: 'ARGUMENT_INVALID' },
       );
     }

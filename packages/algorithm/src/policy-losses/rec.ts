@@ -43,7 +43,7 @@ export const rec = definePolicyLoss({
     const byRow = clipMode === 'gspo-one-side';
     if (weight === 'gspo_importance_sampling' && !byRow)
       throw new ConfigError(
-        'The weight "gspo_importance_sampling" of policy loss "rec" needs clipMode "gspo-one-side".',
+        'The argument "weight" of policy loss "rec" is "gspo_importance_sampling"; expected "clipMode" to be "gspo-one-side".',
         { code: 'ARGUMENT_INVALID' },
       );
     const bounds = {

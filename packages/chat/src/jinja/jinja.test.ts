@@ -264,6 +264,13 @@ it.each([
   ['{{ "b" < "b" != -1 }}', 'a chain of comparisons (at !=) is not supported'],
   ['{{ 1 == 1 not in [1] }}', 'a chain of comparisons (at in) is not supported'],
   ['{% if 0 < x < 5 %}{% endif %}', 'a chain of comparisons (at <) is not supported'],
+  ['a\n {% raw %}{{ x }}{% endraw %}', 'line 2, column 2, {% raw %}: Unknown statement'],
+  [
+    '{{ "}}" }}{# {{ #}\n{{ 4 is divisibleby(2) }}',
+    'line 2, column 1, {{ 4 is divisibleby(2) }}: ',
+  ],
+  ['{{ 1e3 }}', 'line 1, column 1, {{ 1e3 }}: '],
+  ['{% if x %}', 'a block is still open at the end'],
   ['{{ "a".upper("b") }}', 'upper takes 0 arguments, not 1'],
   ['{{ "a".split(by=",") }}', 'split takes no argument "by"'],
   ['{{ [1].index(1, 0) }}', 'index takes 1 arguments, not 2'],

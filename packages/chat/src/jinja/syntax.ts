@@ -1,5 +1,6 @@
 /** The syntax tree of a template, as the library `@huggingface/jinja` produces it. */
 import { parse, tokenize } from '@huggingface/jinja';
+import { boundedText } from '@trinity-rft/core/support';
 import { refuseChains } from './chains.js';
 
 export type Statement =
@@ -139,6 +140,45 @@ export const isExpression = (node: Statement): node is Expression => !statements
 const longestSpace = /\s{1000}/;
 
 /**
+ * Matches comments, and tags, whose strings may contain the end of a tag. The length is bounded, so
+ * that matching takes linear time.
+ */
+const tagOrComment =
+  /\{#[^]*?#\}|\{[{%](?:"(?:[^"\\]|\\[^])*"|'(?:[^'\\]|\\[^])*'|[^"']){0,10000}?[%}]\}/g;
+
+type Tokens = ReturnType<typeof tokenize>;
+
+/**
+ * Returns the error for a template that the library does not parse. It names the tag at which the
+ * parser stopped, because errors and tokens of the library have no position.
+ */
+function refusalOf(source: string, tokens: Tokens, cause: unknown): Error {
+  let last = 0;
+  const watched = new Proxy(tokens, {
+    get: (list, key) => {
+      if (/^\d+$/.test(String(key))) last = Math.max(last, Number(key));
+      return Reflect.get(list, key) as unknown;
+    },
+  });
+  try {
+    parse(watched);
+  } catch {
+    // It is the error of the caller.
+  }
+  const count = tokens
+    .slice(0, last + 1)
+    .filter(({ type }: { readonly type: string }) =>
+      /^Open(?:Statement|Expression)$/.test(type),
+    ).length;
+  const tags = [...source.matchAll(tagOrComment)].filter(([text]) => !text.startsWith('{#'));
+  const tag = last < tokens.length ? tags[count - 1] : undefined;
+  if (tag === undefined) return new Error('a block is still open at the end');
+  const lines = source.slice(0, tag.index).split('\n');
+  const place = `line ${lines.length}, column ${lines.at(-1)!.length + 1}, ${boundedText(tag[0], 80)}`;
+  return new Error(`${place}: ${(cause as Error).message}`, { cause });
+}
+
+/**
  * Parses a template.
  * @throws Error for a syntax error, a chain of comparisons, or too much white space
  */
@@ -147,5 +187,9 @@ export function parseTemplate(source: string): Body {
     throw new Error('it has 1000 characters of white space in a row. Remove them');
   const tokens = tokenize(source, { lstrip_blocks: true, trim_blocks: true });
   refuseChains(tokens);
-  return parse(tokens).body as unknown as Body;
+  try {
+    return parse(tokens).body as unknown as Body;
+  } catch (cause) {
+    throw refusalOf(source, tokens, cause);
+  }
 }

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { readStored } from '@trinity-rft/core/engine';
-import { refuseLfsPointer } from '@trinity-rft/core/support';
+import { parseStoredJson } from '@trinity-rft/core/support';
 import { isGguf, openGgufModel } from '../gguf/index.js';
 import { isObject, type JsonObject } from '../json/object.js';
 
@@ -109,16 +109,7 @@ async function readText(path: string): Promise<string | undefined> {
 
 function parseJson(path: string, text: string | undefined): JsonObject | undefined {
   if (text === undefined) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    refuseLfsPointer(path, text);
-    throw new CheckpointError(`${path} is not JSON. Copy the file again from the original model.`, {
-      code: 'TOKENIZER_DAMAGED',
-      cause,
-    });
-  }
+  const value = parseStoredJson(path, text, 'TOKENIZER_DAMAGED');
   if (!isObject(value)) {
     throw new CheckpointError(
       `${path} is not a JSON object. Copy the file again from the original model.`,

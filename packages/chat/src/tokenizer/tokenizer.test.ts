@@ -141,13 +141,15 @@ describe('a tokenizer', () => {
     ).toThrow(/tokenizer\.json is damaged or has .*: Unknown TokenizerModel type: Nonsense\. /);
   });
 
-  it('says that a file is a pointer of git-lfs', async () => {
+  it('says that a file is a pointer of git-lfs, or begins with a byte order mark', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'tokenizer-'));
     await writeFile(
       path.join(folder, 'tokenizer.json'),
       'version https://git-lfs.github.com/spec/v1\n',
     );
     await expect(loadTokenizer(folder)).rejects.toMatchObject({ code: 'LFS_POINTER' });
+    await writeFile(path.join(folder, 'tokenizer.json'), '\uFEFF{}');
+    await expect(loadTokenizer(folder)).rejects.toThrow('begins with a byte order mark');
     await rm(folder, { recursive: true });
   });
 

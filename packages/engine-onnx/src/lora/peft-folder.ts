@@ -6,6 +6,7 @@ import { join } from 'node:path';
 
 import { isUnset, plainInitialisations, variantKeys } from '@trinity-rft/chat/internal';
 import { CheckpointError } from '@trinity-rft/core';
+import { parseStoredJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
 
 import { isFile, readIfThere, writeWhole } from '../storage/files.js';
@@ -201,7 +202,11 @@ async function readConfig(path: string): Promise<z.infer<typeof configSchema>> {
     if (!(values as readonly unknown[]).includes(value))
       throw unusable(
         path,
-        `${key} is ${JSON.stringify(value)}; only ${listed(values)} can be trained here`,
+        `${key} is ${JSON.stringify(value)}; expected ${listed(values)}. ${
+          key === 'use_rslora'
+            ? 'Set it to false and multiply lora_alpha by the square root of r, which gives the same adapter'
+            : 'Merge the adapter into its model with PEFT, and give the merged model'
+        }`,
       );
   }
   const special = exceptions.find((key) => !isUnset(config[key]));
@@ -214,11 +219,12 @@ async function readConfig(path: string): Promise<z.infer<typeof configSchema>> {
 }
 
 function parseConfig(path: string, text: string): z.infer<typeof configSchema> {
+  const json = parseStoredJson(path, text, 'ADAPTER_UNUSABLE');
   try {
-    return configSchema.parse(JSON.parse(text));
+    return configSchema.parse(json);
   } catch (cause) {
     throw new CheckpointError(
-      `${path} is not the config of a LoRA adapter: expected JSON with a positive r and lora_alpha.`,
+      `${path} is not the config of a LoRA adapter: expected a positive r and lora_alpha.`,
       { code: 'ADAPTER_UNUSABLE', cause },
     );
   }

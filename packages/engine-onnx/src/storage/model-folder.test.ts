@@ -284,6 +284,10 @@ describe('weights that do not fit are rejected, with tensor, file and shapes:', 
     );
     await writeFile(join(folder, 'config.json'), '{');
     await expect(loadModelFolder(folder)).rejects.toThrow('config.json is not JSON');
+    await writeFile(join(folder, 'config.json'), '\uFEFF{}');
+    await expect(loadModelFolder(folder)).rejects.toThrow(
+      'config.json begins with a byte order mark, which JSON does not allow. Save it as UTF-8 without one.',
+    );
   });
 });
 

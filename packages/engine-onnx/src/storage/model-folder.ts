@@ -6,6 +6,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core';
+import { parseStoredJson } from '@trinity-rft/core/support';
 import { isGguf, openGgufModel } from '@trinity-rft/chat/gguf';
 import { toolTemplateFile } from '@trinity-rft/chat/internal';
 
@@ -88,7 +89,7 @@ export async function readModelFiles(directory: string): Promise<ModelFiles> {
     const bytes = await readIfThere(join(directory, name));
     if (bytes !== undefined) companions.set(name, bytes);
   }
-  const json = parseJson(configText, path);
+  const json = parseStoredJson(path, configText, 'MODEL_CONFIG_INVALID');
   const text = textModelJson(json);
   return {
     config: parseModelConfig(text ?? json, path),
@@ -114,21 +115,13 @@ function ggufFiles(path: string): ModelFiles {
       return text === undefined ? [] : [[name, Buffer.from(text)] as const];
     });
     return {
-      config: parseModelConfig(parseJson(configText, path), path),
+      config: parseModelConfig(parseStoredJson(path, configText, 'MODEL_CONFIG_INVALID'), path),
       configText,
       companions: new Map(companions),
       ...(model.isTextPart && { isTextPart: true }),
     };
   } finally {
     model.close();
-  }
-}
-
-function parseJson(text: string, path: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new CheckpointError(`${path} is not JSON.`, { code: 'MODEL_CONFIG_INVALID', cause });
   }
 }
 

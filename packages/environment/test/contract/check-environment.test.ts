@@ -237,11 +237,7 @@ it.each<[RegExp, EnvironmentDefinition]>([
       open: () => ({ reset: () => new Promise(() => undefined), close: async () => undefined }),
     }),
   ],
-])(
-  'finds what breaks it: %s',
-  async (message, definition) => {
-    const failures = await failed(definition);
-    expect(failures.find((each) => message.test(each)) ?? failures).toMatch(message);
-  },
-  20_000,
-);
+])('finds what breaks it: %s', async (message, definition) => {
+  const failures = await failed(definition);
+  expect(failures.find((each) => message.test(each)) ?? failures).toMatch(message);
+});

@@ -58,6 +58,8 @@ async function serve() {
     const transport = known === undefined ? open() : Promise.resolve(known);
     void transport.then((opened) => opened.handleRequest(request, response));
   });
+  // After a pause of seconds, a client would write to connections that the server has just closed.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   onTestFinished(() => {
     server.close();

@@ -1,11 +1,19 @@
-/** Adds the reasons that reward functions return to the experiences that were scored. */
-import { withFields, type Experience, type RewardFn } from '@trinity-rft/core';
+/**
+ * Watches the reward function of a rollout: adds the reasons that it returns to the experiences
+ * that were scored, and reports since when it has not answered.
+ */
+import { withFields, type Clock, type Experience, type RewardFn } from '@trinity-rft/core';
 
 export interface Reasons {
   /**
    * The reward function, wrapped to record its reasons. Undefined if there is no reward function.
    */
   readonly rewardFn: RewardFn | undefined;
+  /**
+   * Returns the time at which the oldest call began that the reward function has not answered, in
+   * milliseconds on the clock, or undefined if there is none.
+   */
+  readonly scoringSince: () => number | undefined;
   /**
    * Returns the experiences of one rollout. Adds `info.reasons` to those whose response has been
    * scored.
@@ -18,7 +26,11 @@ export interface Reasons {
 
 type Texts = Readonly<Record<string, string>>;
 
-export function listenForReasons(rewardFn: RewardFn | undefined): Reasons {
+export function listenForReasons(
+  rewardFn: RewardFn | undefined,
+  { now }: Pick<Clock, 'now'>,
+): Reasons {
+  const unanswered = new Set<{ readonly since: number }>();
   const byResponse = new Map<string, Texts>();
   let last: Texts | undefined;
   const add = (experience: Experience, reasons: Texts | undefined): Experience =>
@@ -27,11 +39,18 @@ export function listenForReasons(rewardFn: RewardFn | undefined): Reasons {
     rewardFn:
       rewardFn &&
       (async (input) => {
-        const result = await rewardFn(input);
-        last = textsIn(result);
-        if (last) byResponse.set(input.response, last);
-        return result;
+        const call = { since: now() };
+        unanswered.add(call);
+        try {
+          const result = await rewardFn(input);
+          last = textsIn(result);
+          if (last) byResponse.set(input.response, last);
+          return result;
+        } finally {
+          unanswered.delete(call);
+        }
       }),
+    scoringSince: () => [...unanswered][0]?.since,
     addTo: (run, isOnly) => {
       const reasonsOf = ({ responseText = '' }: Experience) => byResponse.get(responseText);
       if (run.some(reasonsOf) || !isOnly) return run.map((one) => add(one, reasonsOf(one)));

@@ -30,7 +30,7 @@ import type {
   WorkflowInstance,
   WorkflowResult,
 } from '@trinity-rft/workflow';
-import { PartialGroupError } from '@trinity-rft/workflow/internal';
+import { PartialGroupError, rewardFnName } from '@trinity-rft/workflow/internal';
 import {
   classifyFailure,
   isOwnFailure,
@@ -201,7 +201,7 @@ async function makeAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
   const endWatch = watchCalls();
   // Copies the task, so that an attempt cannot change the row and arguments of the next attempt.
   const own = { ...attempt, task: copyOf(task), called };
-  const reasons = listenForReasons(options.rewardFn);
+  const reasons = listenForReasons(options.rewardFn, runtime.clock);
   const started: StartedAttempt = { ...own, model, signal, reasons, start: runtime.clock.now() };
   try {
     const work = inRun(runName(attempt), called, () => runWorkflow(started, options));
@@ -408,32 +408,49 @@ function applyFailureReward(
  */
 async function beforeDeadline<T>(
   work: Promise<T>,
-  { task, model }: StartedAttempt,
+  started: StartedAttempt,
   over: AbortController,
   options: AttemptOptions,
 ): Promise<T> {
   const { runtime, signal } = options;
-  const { ms, key } = limitOf(task, options);
-  const deadline = runtime.clock.sleep(ms, AbortSignal.any([signal, over.signal])).then(() => {
-    const service = model.waitsFor?.();
-    const late = `The attempt took longer than ${ms / 1000} s (explorer.${key})`;
-    const error =
-      service === undefined
-        ? new CancelledError(
-            `${late}. Make the workflow "${task.workflow}" faster, or raise the limit.`,
-            { reason: 'timeout', code: 'ATTEMPT_TIMEOUT' },
-          )
-        : new CancelledError(
-            `${late}, because it waits for an answer. ${service} has not given it: check that service.`,
-            { reason: 'timeout', code: 'SERVICE_TIMEOUT' },
-          );
-    over.abort(error);
-    throw error;
-  });
+  const limit = limitOf(started.task, options);
+  const deadline = runtime.clock
+    .sleep(limit.ms, AbortSignal.any([signal, over.signal]))
+    .then(() => {
+      const error = lateError(limit, started, runtime.clock.now());
+      over.abort(error);
+      throw error;
+    });
   // The promise that loses the race may still reject, although nothing awaits it.
   work.then(() => over.signal.aborted && options.onLateResult?.()).catch(() => undefined);
   deadline.catch(() => undefined);
   return untilAborted(Promise.race([work, deadline]), options.taskEnd ?? over.signal);
+}
+
+/**
+ * Returns the error of an attempt that has reached its deadline. It names what the attempt waits
+ * for: a service, or a reward function that took at least half of the time.
+ */
+function lateError({ ms, key }: TimeLimit, started: StartedAttempt, now: number): CancelledError {
+  const { task, model, reasons } = started;
+  const late = `The attempt took longer than ${ms / 1000} s (explorer.${key})`;
+  const service = model.waitsFor?.();
+  if (service !== undefined)
+    return new CancelledError(
+      `${late}, because it waits for an answer. ${service} has not given it: check that service.`,
+      { reason: 'timeout', code: 'SERVICE_TIMEOUT' },
+    );
+  const scoredMs = now - (reasons.scoringSince() ?? now);
+  if (scoredMs >= ms / 2)
+    return new CancelledError(
+      `${late}: its reward function ${rewardFnName(task)} had not answered after ${(scoredMs / 1000).toFixed(1)} s. ` +
+        'Make the reward function faster, or raise the limit.',
+      { reason: 'timeout', code: 'REWARD_TIMEOUT' },
+    );
+  return new CancelledError(
+    `${late}. Make the workflow "${task.workflow}" faster, or raise the limit.`,
+    { reason: 'timeout', code: 'ATTEMPT_TIMEOUT' },
+  );
 }
 
 const limitOf = (

@@ -15,6 +15,7 @@ import {
 import { testRuntime, type TestRuntime, testTask } from '@trinity-rft/testing';
 import {
   defineWorkflow,
+  scoreResponse,
   StepWiseRewardWorkflow,
   Workflow,
   type AgentModel,
@@ -244,6 +245,43 @@ describe('runTask', () => {
       error: { code: 'SERVICE_TIMEOUT', message: expect.stringMatching(/waits.*judge/) as string },
     });
   });
+
+  it.each([
+    [
+      500,
+      'service_failed',
+      'REWARD_TIMEOUT',
+      /: its reward function "never" had not answered after 0\.5 s\. Make/,
+    ],
+    [501, 'timed_out', 'ATTEMPT_TIMEOUT', /\. Make the workflow "w" faster/],
+  ] as const)(
+    'names a reward function that has not answered for half of the time, after %i ms',
+    async (workMs, kind, code, message) => {
+      const { outcome, runtime } = start(
+        defineWorkflow({
+          name: 'w',
+          run: async ({ task, rewardFn, runtime: { clock } }) => {
+            await scoreResponse(rewardFn!, task, 'first');
+            await clock.sleep(workMs);
+            return (await scoreResponse(rewardFn!, task, 'second')).reward;
+          },
+        }),
+        {
+          settings: { maxRetryTimes: 0 },
+          task: { ...baseTask, repeatTimes: 1, rewardFn: 'never' },
+          rewardFn: ({ response }) => (response === 'first' ? 1 : new Promise(() => undefined)),
+        },
+      );
+      await runtime.clock.advance(workMs);
+      await runtime.clock.advance(1000 - workMs);
+      const { runs, timeouts } = await outcome;
+      expect(timeouts).toBe(1);
+      expect(runs[0]).toMatchObject({
+        kind,
+        error: { code, message: expect.stringMatching(message) as string },
+      });
+    },
+  );
 
   it.each([
     ['nothing', () => undefined as never, 'returned nothing'],

@@ -309,6 +309,6 @@ function timesOf(result: AttemptResult): readonly AttemptTime[] {
       ? (result.runs[0] ?? {})
       : { seconds: result.seconds, failure: result.error };
   const isLate =
-    TrinityError.is(failure) && /^(?:ATTEMPT|SERVICE)_TIMEOUT$/.test(failure.code ?? '');
+    TrinityError.is(failure) && /^(?:ATTEMPT|SERVICE|REWARD)_TIMEOUT$/.test(failure.code ?? '');
   return isLate || failure === undefined ? [{ seconds, isLate }] : [];
 }

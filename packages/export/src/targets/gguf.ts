@@ -10,6 +10,7 @@ import {
   type SavedGguf,
   type WeightSource,
 } from '@trinity-rft/chat/gguf';
+import { parseStoredJson } from '@trinity-rft/core/support';
 import { openMergedWeights, openWeights, type StoredWeights } from '@trinity-rft/engine-onnx';
 import { licenseOf } from './license.js';
 import { modelfileOf } from '../ollama/modelfile.js';
@@ -29,8 +30,10 @@ export async function writeGguf(input: TargetInput): Promise<Written> {
 
 type Json = Readonly<Record<string, unknown>>;
 
-const jsonOf = async (folder: string, name: string): Promise<Json> =>
-  JSON.parse(await readFile(path.join(folder, name), 'utf8')) as Json;
+async function jsonOf(folder: string, name: string): Promise<Json> {
+  const file = path.join(folder, name);
+  return parseStoredJson(file, await readFile(file, 'utf8'), 'MODEL_CONFIG_INVALID') as Json;
+}
 
 /** Returns weights whose reads throw the reason of `signal` once it is aborted. */
 export const stoppable = (

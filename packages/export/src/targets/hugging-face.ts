@@ -5,7 +5,7 @@
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
-import { parseModelId } from '@trinity-rft/core/support';
+import { parseModelId, parseStoredJson } from '@trinity-rft/core/support';
 import { convertModel, type StoredTypeName } from '@trinity-rft/engine-onnx';
 import { modelCard } from './model-card.js';
 import { licenseOf } from './license.js';
@@ -53,7 +53,9 @@ async function copyAdapter(
   const config = await readFile(file, 'utf8').catch((cause: unknown) => {
     throw new CheckpointError(`${file} cannot be read.`, { code: 'ADAPTER_MISSING', cause });
   });
-  const fields = JSON.parse(config) as Readonly<Record<string, unknown>>;
+  const fields = parseStoredJson(file, config, 'ADAPTER_UNUSABLE') as Readonly<
+    Record<string, unknown>
+  >;
   const below = base ?? fields['base_model_name_or_path'];
   const named = {
     ...fields,

@@ -1,5 +1,5 @@
 /** HTTP routes for files, which are uploaded training data and result files of jobs. */
-import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { readBytes } from '@trinity-rft/http-server';
 import type { Hono } from 'hono';
@@ -26,8 +26,10 @@ export function addFileRoutes(app: Hono<Brought>, files: FileStore, jobs: JobSto
     return json(pageOf(all, query, { most: 10_000, usual: 10_000 }));
   });
   app.get('/v1/files/:id', ({ req, json }) => json(files.get(req.param('id'))));
-  app.get('/v1/files/:id/content', ({ req, body }) => {
-    const bytes = Readable.toWeb(createReadStream(files.pathOf(req.param('id'))));
+  app.get('/v1/files/:id/content', async ({ req, body }) => {
+    // Opened before the response begins, so that a missing file is answered as other errors are.
+    const file = await open(files.pathOf(req.param('id')));
+    const bytes = Readable.toWeb(file.createReadStream());
     return body(bytes as ReadableStream, 200, { 'content-type': 'application/octet-stream' });
   });
   app.delete('/v1/files/:id', async ({ req, json }) => {

@@ -42,7 +42,7 @@ describe('jobs', () => {
     await rm(obstacle, { recursive: true });
     await vi.advanceTimersByTimeAsync(5000);
     const record = async (): Promise<string> => readFile(path.join(folder, id, 'job.json'), 'utf8');
-    await vi.waitFor(async () => expect(await record()).toContain('"failed"'));
+    await expect.poll(record).toContain('"failed"');
     const again = await open();
     expect(again.events(id).map(({ message }) => message)).toEqual(['first', 'second']);
   });

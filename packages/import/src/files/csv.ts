@@ -34,10 +34,11 @@ export function rowEnd(separator: () => string | undefined): FindEnd {
 export interface CsvReader {
   readonly separator: string;
   /**
-   * Reads a row as an object of strings, keyed by column name. Empty cells are left out.
+   * Reads a row as an object of strings, keyed by column name, with a boolean for `true` and `false`
+   * in the column `label`, which TRL's KTO reads. Empty cells are left out.
    * @throws Error if the row does not fit the header
    */
-  readonly read: (row: string) => Readonly<Record<string, string>>;
+  readonly read: (row: string) => Readonly<Record<string, string | boolean>>;
 }
 
 /**
@@ -61,15 +62,20 @@ export function csvReader(header: string): CsvReader {
   const [best] = fitting.toSorted((a, b) => b.names.length - a.names.length);
   const { separator, names } = best ?? split(',');
   if (new Set(names).size < names.length) throw new Error('two columns have one name');
-  const read = (row: string): Readonly<Record<string, string>> => {
+  const read: CsvReader['read'] = (row) => {
     const cells = cellsOf(row, separator);
     if (cells.length !== names.length)
       throw new Error(`it has ${cells.length} cells, and the header ${names.length}`);
     return Object.fromEntries(
-      names.flatMap((name, i) => (cells[i] ? [[name, cells[i]] as const] : [])),
+      names.flatMap((name, i) => (cells[i] ? [[name, valueOf(name, cells[i])] as const] : [])),
     );
   };
   return { separator, read };
+}
+
+function valueOf(name: string, cell: string): string | boolean {
+  const text = cell.toLowerCase();
+  return name === 'label' && ['true', 'false'].includes(text) ? text === 'true' : cell;
 }
 
 /**

@@ -12,6 +12,9 @@ export interface DataFile {
 
 const dataFile = /\.(?:jsonl|ndjson|json|csv|ya?ml)(?:\.gz)?$/i;
 
+/** Texts about a folder of data, which are left out without a word. */
+const aboutData = /^(?:readme|licen[cs]e|notice|changelog)(?:\.(?:txt|rst))?$|\.md$/i;
+
 /** Link that leads to nothing, or to a folder that cannot be listed. */
 interface BrokenLink {
   readonly path: string;
@@ -24,6 +27,8 @@ interface Found {
   readonly brokenLinks: readonly BrokenLink[];
   /** Paths of data files that the import writes. */
   readonly outputs: readonly string[];
+  /** Paths of files of other kinds. */
+  readonly others: readonly string[];
 }
 
 /**
@@ -53,13 +58,13 @@ export async function findFiles(
     const option = own.get(real);
     if (option) throw wrong(`${option} ${place} is the file to import. ${otherOutput}`);
     if (!dataFile.test(place)) throw wrong(`${place} ${otherKind}`);
-    return { files: [{ path: place, bytes }], brokenLinks: [], outputs: [] };
+    return { files: [{ path: place, bytes }], brokenLinks: [], outputs: [], others: [] };
   }
   const unread = new Set<string>();
   for (let at = real; !unread.has(at); at = path.dirname(at)) unread.add(at);
-  const search: Search = { own, unread, files: [], brokenLinks: [], outputs: [] };
+  const search: Search = { own, unread, files: [], brokenLinks: [], outputs: [], others: [] };
   await addFiles({ path: place, real, entries }, search);
-  const { files, brokenLinks, outputs } = search;
+  const { files, brokenLinks, outputs, others } = search;
   if (files.length === 0)
     throw wrong(
       [
@@ -68,9 +73,15 @@ export async function findFiles(
         ...brokenLinks
           .slice(0, 1)
           .map((link) => `${link.path} cannot be followed: ${describeError(link.cause)}.`),
+        ...others.slice(0, 1).map((file) => `${file} ${otherKind}`),
       ].join(' '),
     );
-  return { files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)), brokenLinks, outputs };
+  return {
+    files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)),
+    brokenLinks,
+    outputs,
+    others,
+  };
 }
 
 const otherOutput = 'Name another file to write.';
@@ -118,25 +129,33 @@ interface Search {
   readonly files: DataFile[];
   readonly brokenLinks: BrokenLink[];
   readonly outputs: string[];
+  readonly others: string[];
 }
 
 /** Adds the data files in a folder, and in the files and folders to which it links. */
 async function addFiles(folder: Folder, search: Search): Promise<void> {
-  const { own, unread, files, brokenLinks, outputs } = search;
+  const { own, unread, files, brokenLinks, outputs, others } = search;
   for (const entry of folder.entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const { name } = entry;
     const isData = dataFile.test(name);
     const file = path.join(folder.path, name);
     const isHidden = name.startsWith('.') || name === 'node_modules';
-    // A folder may contain any number of files of other kinds, such as images.
-    if (isHidden || (entry.isFile() && !isData)) continue;
+    if (isHidden) continue;
     const isLink = entry.isSymbolicLink();
     const real = isLink ? await realPathOf(file) : path.join(folder.real, name);
     if (unread.has(real)) continue;
+    const addOther = (): void => {
+      if (!own.has(real) && !aboutData.test(name)) others.push(file);
+    };
+    if (entry.isFile() && !isData) {
+      addOther();
+      continue;
+    }
     const found = await look(file).catch((cause: unknown) => {
       if (!isLink) throw unreadable(file, cause, 'Make it readable, restore it, or remove it.');
       brokenLinks.push({ path: file, cause });
     });
+    if (found?.isFile && !isData) addOther();
     if (found === undefined || !(found.entries || (found.isFile && isData))) continue;
     const option = own.get(real);
     if (option !== undefined) {
@@ -152,7 +171,7 @@ async function addFiles(folder: Folder, search: Search): Promise<void> {
 }
 
 const otherKind =
-  'is a file of an unknown kind; JSON lines (.jsonl, .ndjson), JSON, CSV and YAML, also gzipped (.gz), are read.';
+  'is a file of an unknown kind; JSON lines (.jsonl, .ndjson), JSON, CSV and YAML, also gzipped (.gz), are read. Unpack it, or convert it to JSON lines (Hugging Face: to_json).';
 
 const unreadable = (place: string, cause: unknown, fix: string): ConfigError =>
   wrong(`${place} cannot be read: ${describeError(cause)}. ${fix}`);

@@ -6,12 +6,18 @@ import type { ChatMessage, ToolDefinition } from '@trinity-rft/core';
 
 export type Json = Readonly<Record<string, unknown>>;
 
+/** A grade that the source has for a response, such as an evaluation or feedback. */
+export interface Score {
+  readonly name: string;
+  readonly value: number;
+}
+
 /** One conversation. Its last response may be missing. */
 export interface Conversation {
   readonly messages: readonly ChatMessage[];
   readonly tools?: readonly ToolDefinition[];
-  /** Mean of the source's scores for the last response. */
-  readonly score?: number;
+  /** Scores of the last response. @default none */
+  readonly scores?: readonly Score[];
   /** The reference answer, if the source stores one outside of the messages. */
   readonly truth?: unknown;
   /** True if the source marks the last response as a bad one. @default false */

@@ -158,7 +158,7 @@ function replaceShape(
 
 /** Matches names of fields, in lower case and without separators, whose values are secrets. */
 const secretName =
-  /(?:password|passwd|passphrase|secret|credential|(?:api|private|access)key|(?:access|auth|bearer|refresh)token)s?$|^authorization$/;
+  /(?:(?<!forgot)password|passwort|passwd|passphrase|secret|credential|(?:api|private|access)key|(?:access|auth|bearer|refresh)token)s?$|^authorization$/;
 
 /** Matches those of the names above that fields of ordinary data have too. */
 const commonName = /^(?:secrets?|credentials?|authorization)$/;
@@ -179,6 +179,13 @@ function isSecret(name: string, value: string): boolean {
   if (!secretName.test(letters) || placeholder.test(value)) return false;
   return !(commonName.test(letters) && plainWord.test(value));
 }
+
+/**
+ * Returns true for the number of a field such as `password`. Counts, such as `passwords`, and numbers of
+ * fewer than 4 digits are not secrets.
+ */
+const isSecretNumber = (name: string, value: number): boolean =>
+  /pass(?:word|wort|wd)$/i.test(name) && value >= 1000 && isSecret(name, String(value));
 
 /**
  * Copies the value with placeholders for the personal data and keys that were found, and counts the
@@ -220,7 +227,10 @@ export function redactValue<T>(value: T): { readonly value: T; readonly counts: 
   };
   /** @param name key of the value, or of the list that contains it */
   const visit = (given: unknown, name = ''): unknown => {
-    if (typeof given === 'string' && isSecret(name, given)) {
+    if (
+      (typeof given === 'string' && isSecret(name, given)) ||
+      (typeof given === 'number' && isSecretNumber(name, given))
+    ) {
       count('key');
       return '[key]';
     }

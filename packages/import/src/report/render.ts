@@ -1,5 +1,5 @@
-import { alignColumns } from '@trinity-rft/core/support';
-import type { ImportReport, Skipped } from './report.js';
+import { alignColumns, boundedText } from '@trinity-rft/core/support';
+import type { ImportReport, ScoreRange, Skipped } from './report.js';
 
 /** Renders the report as the lines that `trinity import` prints. */
 export function renderImport(report: ImportReport): string {
@@ -13,6 +13,7 @@ export function renderImport(report: ImportReport): string {
     ['duplicates dropped', String(duplicates)],
     ['with tools', share(report.withTools)],
     ['with a score', share(report.withScore)],
+    report.scores && ['scores of answers', Object.entries(report.scores).map(ranged).join(', ')],
     report.assertions && ['assertions', listed(report.assertions)],
     ['messages', listed(report.roles)],
     tokens && [
@@ -27,10 +28,28 @@ export function renderImport(report: ImportReport): string {
     ...alignColumns(shown, '  '),
     ...skippedLines(report.skipped),
     ...skippedLines(report.unchecked ?? [], 'Not checked by the reward taskAssertions:'),
+    ...(report.unlikePairs > 0
+      ? [
+          `Compared by scores of different names: ${plural(report.unlikePairs, 'pair')}. ${oneScore}`,
+        ]
+      : []),
     ...(report.assertions ? rewardOfAssertions : []),
     '',
   ].join('\n');
 }
+
+const oneScore = 'Choose one score with --score NAME.';
+
+const ranged = ([name, { count, least, most }]: readonly [string, ScoreRange]): string =>
+  `${plain(name)} ${count} (${least === most ? short(least) : `${short(least)} to ${short(most)}`})`;
+
+const short = (value: number): number => Number(value.toPrecision(3));
+
+/** Quotes a name with other than plain characters, because it comes from the file. */
+const plain = (name: string): string => {
+  const text = boundedText(name, 80);
+  return /^[\w./: -]+$/.test(text) ? text : JSON.stringify(text);
+};
 
 const rewardOfAssertions = [
   'The assertions are the reward with a file asserts.ts beside the YAML,',

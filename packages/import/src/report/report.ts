@@ -4,7 +4,7 @@
  */
 import type { ChatMessage } from '@trinity-rft/core';
 import { boundedText } from '@trinity-rft/core/support';
-import type { Fault } from '../record/item.js';
+import type { Fault, Score } from '../record/item.js';
 import { redactValue, type RedactedCounts, type RedactedKind } from '../redact/redact.js';
 import type { RowKind } from '../record/row-kind.js';
 
@@ -36,6 +36,13 @@ export interface Lengths {
   readonly total: number;
 }
 
+/** Scores of one name. */
+export interface ScoreRange {
+  readonly count: number;
+  readonly least: number;
+  readonly most: number;
+}
+
 export interface ImportReport {
   /** Version of the report's format. */
   readonly version: 1;
@@ -57,6 +64,13 @@ export interface ImportReport {
   readonly withTools: number;
   /** Number of rows whose response has a score in the source. */
   readonly withScore: number;
+  /** Scores of the responses that were read, keyed by name; undefined if there are none. */
+  readonly scores?: Readonly<Record<string, ScoreRange>>;
+  /**
+   * Number of pairs whose two responses have scores of different names. The option `score` chooses
+   * one.
+   */
+  readonly unlikePairs: number;
   /** Number of assertions in tasks, keyed by assertion type; undefined if there are none. */
   readonly assertions?: Readonly<Record<string, number>>;
   /**
@@ -70,18 +84,29 @@ export interface ImportReport {
   readonly redacted?: RedactedCounts;
 }
 
-/** Maximum number of places listed per reason, and maximum number of reasons listed separately. */
+/**
+ * Maximum number of places listed per reason, and maximum number of reasons, and of names of
+ * scores, listed separately.
+ */
 const [mostPlaces, mostReasons] = [5, 50];
 
 export interface Tally {
   skip(fault: Fault, place: Place): void;
   unchecked(fault: Fault, place: Place): void;
+  scored(scores: readonly Score[]): void;
   row(messages: readonly ChatMessage[], traits: RowTraits): void;
   redacted(counts: RedactedCounts): void;
   readonly skipped: () => readonly Skipped[];
   readonly facts: () => Pick<
     ImportReport,
-    'roles' | 'withTools' | 'withScore' | 'assertions' | 'unchecked' | 'tokens' | 'redacted'
+    | 'roles'
+    | 'withTools'
+    | 'withScore'
+    | 'scores'
+    | 'assertions'
+    | 'unchecked'
+    | 'tokens'
+    | 'redacted'
   >;
 }
 
@@ -104,6 +129,7 @@ const longestDetail = 80;
 export function createTally(redacts: boolean): Tally {
   const [skipped, unchecked] = [new Map<string, Skipped>(), new Map<string, Skipped>()];
   const roles: Record<string, number> = {};
+  const scores = new Map<string, ScoreRange>();
   const assertions: Record<string, number> = {};
   const redacted: Partial<Record<RedactedKind, number>> = {};
   const lengths = new Map<number, number>();
@@ -134,6 +160,14 @@ export function createTally(redacts: boolean): Tally {
   return {
     skip: (fault, place) => addTo(skipped, fault, place),
     unchecked: (fault, place) => addTo(unchecked, fault, place),
+    scored(given) {
+      for (const { name: own, value } of given) {
+        const name = scores.has(own) || scores.size < mostReasons ? own : 'others';
+        const { count, least, most } = scores.get(name) ?? { count: 0, least: value, most: value };
+        const [low, high] = [Math.min(least, value), Math.max(most, value)];
+        scores.set(name, { count: count + 1, least: low, most: high });
+      }
+    },
     row(messages, { tools, score, tokens, assertions: types }) {
       for (const type of types) assertions[type] = (assertions[type] ?? 0) + 1;
       for (const { role } of messages) roles[role] = (roles[role] ?? 0) + 1;
@@ -150,6 +184,7 @@ export function createTally(redacts: boolean): Tally {
       roles,
       withTools,
       withScore,
+      ...(scores.size > 0 && { scores: Object.fromEntries(scores) }),
       ...(Object.keys(assertions).length > 0 && { assertions }),
       ...(unchecked.size > 0 && { unchecked: sorted(unchecked) }),
       ...(lengths.size > 0 && { tokens: lengthsOf(lengths) }),

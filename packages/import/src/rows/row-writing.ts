@@ -22,6 +22,11 @@ import { dpoRow, kindOf, sftRow, taskRow } from './rows.js';
 export interface RowOptions {
   /** Kind of the rows. @default the kind of the first item */
   readonly as?: RowKind;
+  /**
+   * Name of the score by which `dpo` pairs answers to one prompt.
+   * @default the mean of all scores of an answer
+   */
+  readonly score?: string;
   readonly output: string;
   /** Share of the rows that is written to a separate validation file. @default 0 */
   readonly validation?: number;
@@ -30,13 +35,18 @@ export interface RowOptions {
 }
 
 export interface RowWriting {
+  /** Returns the kind of the rows; undefined before the first item if the option `as` is not set. */
+  kind(): RowKind | undefined;
   /**
    * Writes an item as a row. If the kind is `dpo` and the item is a conversation, keeps its
    * response until `finish` writes the pair.
    * @param hasReferences true if responses are reference answers, see `Source`
    */
   add(item: Conversation | Preference, place: Place, hasReferences: boolean): Promise<void>;
-  /** Writes the pairs, and moves the files into place if there are rows. */
+  /**
+   * Writes the pairs, and moves the files into place if there are rows.
+   * @throws ConfigError if a score is named and all rows are pairs in the source
+   */
   finish(): Promise<RowCounts>;
   /** Removes unfinished files. */
   close(): Promise<void>;
@@ -47,6 +57,7 @@ interface RowCounts {
   readonly written: number;
   readonly validation: number;
   readonly duplicates: number;
+  readonly unlikePairs: number;
 }
 
 /** Returns the path of the validation file, such as `rows.validation.jsonl` for `rows.jsonl`. */
@@ -62,7 +73,7 @@ export const validationFile = (output: string): string =>
  * @throws ConfigError if a validation file of an earlier import exists and `validation` is 0
  */
 export async function openRowWriting(
-  { as, output, validation = 0, redact = false }: RowOptions,
+  { as, score: scoreName, output, validation = 0, redact = false }: RowOptions,
   tally: Tally,
   countTokens?: (row: Json) => number,
 ): Promise<RowWriting> {
@@ -70,20 +81,25 @@ export async function openRowWriting(
   const writers: RowWriter[] = [await createRowWriter('-o', output)];
   if (validation > 0) writers.push(await createRowWriter('-o', validationFile(output)));
   const seen = new Set<string>();
-  const pairing = createPairing<Place>();
+  const pairing = createPairing<Place>(scoreName);
   let kind = as;
-  let [train, held, duplicates] = [0, 0, 0];
+  let usesScores = false;
+  let [train, held, duplicates, unlikePairs] = [0, 0, 0, 0];
 
-  const write = async (made: Json, place: Place, score: boolean): Promise<void> => {
+  /** Returns false if the row is a duplicate, or its tokens cannot be counted. */
+  const write = async (made: Json, place: Place, score: boolean): Promise<boolean> => {
     const { value: row, counts } = redact ? redactValue(made) : { value: made, counts: {} };
     const text = JSON.stringify(row);
     const hash = hashOf(text);
     if (seen.has(hash)) {
       duplicates++;
-      return;
+      return false;
     }
     const tokens = orFault(() => countTokens?.(row));
-    if (typeof tokens === 'object') return tally.skip(tokens, place);
+    if (typeof tokens === 'object') {
+      tally.skip(tokens, place);
+      return false;
+    }
     seen.add(hash);
     const isHeld = shareOf(hash) < validation;
     await writers[Number(isHeld)]?.write(text);
@@ -93,12 +109,15 @@ export async function openRowWriting(
     const assertions = assertionTypes(row['assert']);
     tally.row(messagesOf(row), { tools: 'tools' in row, score, tokens, assertions });
     for (const unchecked of uncheckedIn(row)) tally.unchecked(unchecked, place);
+    return true;
   };
 
   return {
+    kind: () => kind,
     async add(given, place, hasReferences) {
       const item = withCallIds(given);
       kind ??= kindOf(item);
+      if ('scores' in item) tally.scored(item.scores ?? []);
       const made = orFault((): { readonly row?: Json } => {
         if (kind !== 'tasks' && item.media !== undefined)
           throw fault(
@@ -107,21 +126,27 @@ export async function openRowWriting(
         if (kind === 'sft') return { row: sftRow(item) };
         if (kind === 'tasks') return { row: taskRow(item, hasReferences) };
         if ('chosen' in item) return { row: dpoRow(item) };
+        usesScores = true;
         pairing.add(item, place);
         return {};
       });
       if ('reason' in made) tally.skip(made, place);
-      else if (made.row) await write(made.row, place, 'score' in item);
+      else if (made.row) await write(made.row, place, 'scores' in item);
     },
     async finish() {
-      for (const [pair, place] of pairing.pairs()) {
+      for (const { pair, place, isUnlike } of pairing.pairs()) {
         const made = pair === undefined ? onlyOne : orFault(() => ({ row: dpoRow(pair) }));
-        if ('reason' in made) tally.skip(made, place);
-        else await write(made.row, place, true);
+        if ('reason' in made) {
+          tally.skip(made, place);
+          continue;
+        }
+        const isWritten = await write(made.row, place, true);
+        if (isWritten && isUnlike) unlikePairs++;
       }
       const written = train + held;
+      if (written > 0 && scoreName !== undefined && !usesScores) throw unusedScore(scoreName);
       if (written > 0) for (const writer of writers) await writer.finish();
-      return { as: kind ?? 'sft', written, validation: held, duplicates };
+      return { as: kind ?? 'sft', written, validation: held, duplicates, unlikePairs };
     },
     async close() {
       for (const writer of writers) await writer.close();
@@ -137,6 +162,12 @@ const leftover = (output: string): ConfigError =>
   new ConfigError(
     `${validationFile(output)} is part of an earlier import, and rows without --validation may repeat its rows. Give --validation, remove it, or write to another file than ${output}.`,
     { code: 'IMPORT_LEFTOVER' },
+  );
+
+const unusedScore = (name: string): ConfigError =>
+  new ConfigError(
+    `--score ${name} (importRows: score) chooses the answers of pairs, but the records are pairs already. Leave it out.`,
+    { code: 'ARGUMENT_INVALID' },
   );
 
 const onlyOne = { reason: 'the prompt has one answer, or several with equal scores' };

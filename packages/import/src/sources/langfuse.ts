@@ -4,14 +4,21 @@
 import { unwrapped } from '../messages/json-text.js';
 import { readTools } from '../messages/tool-calls.js';
 import { fault } from '../record/fault.js';
-import { isJson, isPresent, type Conversation, type Item, type Json } from '../record/item.js';
+import {
+  isJson,
+  isPresent,
+  type Conversation,
+  type Item,
+  type Json,
+  type Score,
+} from '../record/item.js';
 import {
   dropPrefixes,
   has,
-  meanScore,
-  readAnswer,
+  readOutput,
   readPrompt,
-  scoreOf,
+  readScores,
+  withScores,
   type Assembled,
   type Source,
 } from './source.js';
@@ -21,13 +28,13 @@ interface Generation {
   readonly conversation: Conversation;
 }
 
-interface Score {
+interface Scored {
   /** Id of the scored observation; undefined if the score is for the whole trace. */
   readonly observation: unknown;
-  readonly value: unknown;
+  readonly scores: readonly Score[];
 }
 
-type Part = Generation | Score;
+type Part = Generation | Scored;
 
 export const langfuse: Source = {
   looksFor: 'type GENERATION, input and a trace id; or scores with a trace id',
@@ -48,9 +55,12 @@ function read(record: Json): readonly Item[] {
   if (isScore(record)) {
     const observation = record['observationId'] ?? record['observation_id'] ?? undefined;
     const { value } = record;
-    if (scoreOf(value) === undefined)
-      throw fault('a score is neither a number nor true or false', value);
-    return [{ group: trace, part: { observation, value } }];
+    const kind = record['dataType'] ?? record['data_type'] ?? 'NUMERIC';
+    if (kind !== 'NUMERIC' && kind !== 'BOOLEAN')
+      throw fault('the score is a label, a text or a correction instead of a grade', kind);
+    const scores = readScores([[String(record['name']), value]]);
+    if (scores.length === 0) throw fault('a score is neither a number nor true or false', value);
+    return [{ group: trace, part: { observation, scores } }];
   }
   const { type, id } = record;
   if (type !== 'GENERATION') throw fault('the observation is not a call of a model', type);
@@ -60,20 +70,41 @@ function read(record: Json): readonly Item[] {
 function conversationOf(record: Json): Conversation {
   const { input, output } = record;
   if (!isPresent(output)) throw fault('the generation has no output');
-  const prompt = unwrapped(input);
-  const tools = isJson(prompt) && has(prompt, 'messages') ? readTools(prompt['tools']) : undefined;
-  return {
-    messages: [...readPrompt(prompt), ...readAnswer(output)],
-    ...(tools && { tools }),
-  };
+  const given = unwrapped(input);
+  const list = Array.isArray(given) ? given.map(unwrapped) : [];
+  const definitions = list.filter(isDefinition).map(({ content }) => content);
+  const prompt = definitions.length > 0 ? list.filter((one) => !isDefinition(one)) : given;
+  const tools = readTools(
+    isJson(prompt) && has(prompt, 'messages') ? prompt['tools'] : definitions,
+  );
+  return { messages: [...readPrompt(prompt), ...readOutput(output)], ...(tools && { tools }) };
+}
+
+/**
+ * Returns true for the definition of a tool. Langfuse's handler for LangChain adds them to the
+ * messages.
+ */
+function isDefinition(message: unknown): message is Json {
+  if (!isJson(message) || message['role'] !== 'tool' || has(message, 'tool_call_id')) return false;
+  const { content } = message;
+  if (!isJson(content)) return false;
+  if (content['type'] === 'function') return isJson(content['function']);
+  const { name, parameters = content['input_schema'] } = content;
+  return typeof name === 'string' && isJson(parameters);
 }
 
 function assemble(parts: readonly Part[]): readonly Assembled[] {
-  const scores = parts.filter((part): part is Score => 'value' in part);
+  const scored = parts.filter((part): part is Scored => 'scores' in part);
   const generations = parts.filter((part): part is Generation => 'conversation' in part);
-  return dropPrefixes(generations).map((part) => {
-    const own = scores.filter(({ observation: of }) => of === undefined || of === part.id);
-    const score = meanScore(own.map(({ value }) => value));
-    return { item: { ...part.conversation, ...score }, part };
+  const isOf = ({ observation }: Scored, { id }: Generation): boolean =>
+    observation === undefined || observation === id;
+  const unread = scored.filter((one) => !generations.some((generation) => isOf(one, generation)));
+  const taken = dropPrefixes(generations).map((part) => {
+    const scores = scored.filter((one) => isOf(one, part)).flatMap((one) => one.scores);
+    return { item: withScores(part.conversation, scores), part };
   });
+  return [
+    ...taken,
+    ...unread.map((part) => ({ item: { reason: 'the score is not of a call of a model' }, part })),
+  ];
 }

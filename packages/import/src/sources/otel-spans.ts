@@ -3,7 +3,8 @@
  * exporters.
  */
 import { parseJsonExactly } from '@trinity-rft/core/support';
-import { isJson, type Json } from '../record/item.js';
+import { isJson, type Json, type Score } from '../record/item.js';
+import { readScores } from './source.js';
 
 /** A span, or a log record that refers to a span by its ids. */
 export interface Signal {
@@ -11,8 +12,8 @@ export interface Signal {
   readonly spanId: string;
   /** Attributes named by OpenTelemetry's GenAI conventions, with those of the details event. */
   readonly attributes: Json;
-  /** Scores of the span in evaluation events; their types are not checked. */
-  readonly scores: readonly unknown[];
+  /** Scores of the span in evaluation events. */
+  readonly scores: readonly Score[];
 }
 
 export interface Span extends Signal {
@@ -113,18 +114,22 @@ function failureOf(span: Json): unknown {
  */
 function eventOf(log: Json): Signal | undefined {
   const context = contextOf(log);
-  const [scores, hasDetails] = [scoresOf(log), isDetails(log)];
-  if (context === undefined || (scores.length === 0 && !hasDetails)) return undefined;
-  return { ...context, scores, attributes: hasDetails ? genAiOf(log) : {} };
+  const hasDetails = isDetails(log);
+  if (context === undefined || (!isEvaluation(log) && !hasDetails)) return undefined;
+  return { ...context, scores: scoresOf(log), attributes: hasDetails ? genAiOf(log) : {} };
 }
 
 const nameOf = (event: Json): unknown =>
   event['name'] ?? event['eventName'] ?? attributesOf(event)['event.name'];
 
-const scoresOf = (event: Json): readonly unknown[] =>
-  nameOf(event) === 'gen_ai.evaluation.result'
-    ? [attributesOf(event)['gen_ai.evaluation.score.value']]
-    : [];
+const isEvaluation = (event: Json): boolean => nameOf(event) === 'gen_ai.evaluation.result';
+
+function scoresOf(event: Json): readonly Score[] {
+  if (!isEvaluation(event)) return [];
+  const attributes = attributesOf(event);
+  const { 'gen_ai.evaluation.name': name = 'score' } = attributes;
+  return readScores([[String(name), attributes['gen_ai.evaluation.score.value']]]);
+}
 
 const isDetails = (event: Json): boolean =>
   nameOf(event) === 'gen_ai.client.inference.operation.details';

@@ -11,7 +11,7 @@ import { readMessage, readMessages } from '../messages/read-messages.js';
 import { readTools } from '../messages/tool-calls.js';
 import { asList, fault, orFault } from '../record/fault.js';
 import { isPresent, type Conversation, type Fault, type Json } from '../record/item.js';
-import { meanScore, type Assembled, type Source } from './source.js';
+import { withScores, type Assembled, type Source } from './source.js';
 import { isSpanRecord, readSignals, type Signal, type Span } from './otel-spans.js';
 
 export const otel: Source = {
@@ -47,8 +47,8 @@ function assemble(signals: readonly Signal[]): readonly Assembled[] {
   const taken = (span: Span): readonly Assembled[] => {
     const ids = new Set([topOf(span, spans).spanId, span.spanId]);
     const scores = [...ids].flatMap((id) => bySpan.get(id) ?? []).flatMap((one) => one.scores);
-    return asList(orFault(() => conversationsOf(span, meanScore(scores)))).map((item) => ({
-      item,
+    return asList(orFault(() => conversationsOf(span))).map((item) => ({
+      item: 'reason' in item ? item : withScores(item, scores),
       part: parts.get(span.spanId),
     }));
   };
@@ -183,7 +183,7 @@ function topOf(span: Span, spans: ReadonlyMap<string, Span>): Span {
 }
 
 /** Returns one conversation per output message of the call. */
-function conversationsOf(span: Span, score: Pick<Conversation, 'score'>): readonly Conversation[] {
+function conversationsOf(span: Span): readonly Conversation[] {
   const { attributes, failure } = span;
   if (hasFailed(span)) throw fault('the call failed', failure);
   const input = attributeOf(attributes, 'gen_ai.input.messages');
@@ -197,7 +197,7 @@ function conversationsOf(span: Span, score: Pick<Conversation, 'score'>): readon
   if (!Array.isArray(output) || output.length === 0) throw fault('the span has no answer');
   return output.map((answer) => {
     const messages = readMessages([...systemOf(instructions), ...listOf(input), answer]);
-    return { messages, ...(tools && { tools }), ...score };
+    return { messages, ...(tools && { tools }) };
   });
 }
 

@@ -3,6 +3,7 @@ import type { ChatMessage } from '@trinity-rft/core';
 import { unwrapped } from '../messages/json-text.js';
 import { readMessage, readMessages } from '../messages/read-messages.js';
 import { fault } from '../record/fault.js';
+import type { RowKind } from '../record/row-kind.js';
 import {
   isJson,
   isPresent,
@@ -11,6 +12,7 @@ import {
   type Item,
   type Json,
   type Preference,
+  type Score,
 } from '../record/item.js';
 
 /** A conversation, or the reason why there is none, and the part of the group that it comes from. */
@@ -29,8 +31,11 @@ export interface Source {
    * @throws TaskError from `fault` if nothing in the record can be imported
    */
   readonly read: (record: Json) => readonly Item[];
-  /** Builds conversations from the parts of one group. */
-  readonly assemble?: (parts: readonly unknown[]) => readonly Assembled[];
+  /**
+   * Builds conversations from the parts of one group.
+   * @param kind kind of the rows, or undefined if no item has been read that determines it
+   */
+  readonly assemble?: (parts: readonly unknown[], kind?: RowKind) => readonly Assembled[];
   /**
    * Maximum number of open groups. When there are more, the group that was extended least recently
    * counts as complete.
@@ -99,8 +104,10 @@ export function withMarks<T extends Conversation | Preference>(item: T, record: 
   const isMark =
     typeof label === 'boolean' && (has(record, 'completion') || has(record, 'messages'));
   const isClass = label === false && negative.test(JSON.stringify(last.content));
-  const score = scoreOf(tag ?? (isMark && !isClass ? label : undefined));
-  return score === undefined ? marked : { ...marked, score, isRejected: score === 0 };
+  const value = scoreOf(tag ?? (isMark && !isClass ? label : undefined));
+  return value === undefined
+    ? marked
+    : { ...marked, scores: [{ name: 'label', value }], isRejected: value === 0 };
 }
 
 /** Keys that may wrap a prompt in an object with no other keys. */
@@ -125,8 +132,8 @@ export function readPrompt(value: unknown): readonly ChatMessage[] {
   return readPrompt(prompt[key]);
 }
 
-/** Keys that occur only in messages and in objects that wrap conversations. */
-const wrapperKeys = ['role', 'messages', 'choices', 'generations', 'kwargs'];
+/** Keys that occur only in messages, in choices and in objects that wrap conversations. */
+const wrapperKeys = ['role', 'messages', 'choices', 'generations', 'kwargs', 'finish_reason'];
 
 /**
  * Parses a value that is a JSON string of messages, and returns any other value unchanged. Other
@@ -157,7 +164,10 @@ export function readAnswer(value: unknown): readonly ChatMessage[] {
   const answer = messagesIn(value);
   if (answer === '') throw fault('the answer is empty');
   if (typeof answer === 'string') return [{ role: 'assistant', content: answer }];
-  if (Array.isArray(answer)) return answeredBy(readMessages(answer));
+  if (Array.isArray(answer))
+    return isJson(answer[0]) && isJson(answer[0]['message'])
+      ? readAnswer(onlyOne(answer))
+      : answeredBy(readMessages(answer));
   if (!isJson(answer)) throw fault('the answer is neither a text nor a message', answer);
   if (roleKeys.some((key) => key in answer)) return answeredBy(readMessage(answer));
   const asMessage = () => answeredBy(readMessage({ role: 'assistant', ...answer }));
@@ -176,12 +186,25 @@ export function readAnswer(value: unknown): readonly ChatMessage[] {
 }
 
 /**
+ * Reads the response of one call of a model.
+ * @throws TaskError if the call has several responses, because they would become one conversation
+ */
+export function readOutput(value: unknown): readonly ChatMessage[] {
+  const messages = readAnswer(value);
+  const isList = messages.length > 1 && messages.every(({ role }) => role === 'assistant');
+  if (isList) throw fault(severalAnswers, messages.length);
+  return messages;
+}
+
+const severalAnswers = 'one call has several answers';
+
+/**
  * Returns the only item of a list.
  * @throws TaskError if a call has several responses, because they would share one score
  */
 function onlyOne(list: readonly unknown[]): unknown {
   const [only, other] = list.flat();
-  if (other !== undefined) throw fault('one call has several answers', list.length);
+  if (other !== undefined) throw fault(severalAnswers, list.length);
   return only;
 }
 
@@ -195,7 +218,7 @@ function answeredBy(messages: readonly ChatMessage[]): readonly ChatMessage[] {
  * Returns a number as it is, and a boolean as 1 or 0. Also converts strings of these. Returns
  * undefined for other values.
  */
-export function scoreOf(value: unknown): number | undefined {
+function scoreOf(value: unknown): number | undefined {
   const given = typeof value === 'string' ? value.trim().toLowerCase() : value;
   if (given === true || given === 'true') return 1;
   if (given === false || given === 'false') return 0;
@@ -203,28 +226,38 @@ export function scoreOf(value: unknown): number | undefined {
   return Number.isFinite(score) ? (score as number) : undefined;
 }
 
-/**
- * Returns the mean of the scores, or no score if there are none. Ignores values that are not
- * scores.
- */
-export function meanScore(values: readonly unknown[]): { readonly score?: number } {
-  const scores = values.map(scoreOf).filter((score) => score !== undefined);
-  if (scores.length === 0) return {};
-  return { score: scores.reduce((sum, score) => sum + score, 0) / scores.length };
+/** Returns the scores with these names and values. Ignores values that are not scores. */
+export function readScores(
+  entries: readonly (readonly [name: string, value: unknown])[],
+): readonly Score[] {
+  return entries.flatMap(([name, given]) => {
+    const value = scoreOf(given);
+    return value === undefined ? [] : [{ name, value }];
+  });
+}
+
+/** Adds scores to those of a conversation. */
+export function withScores(item: Conversation, scores: readonly Score[]): Conversation {
+  const all = [...(item.scores ?? []), ...scores];
+  return all.length === 0 ? item : { ...item, scores: all };
 }
 
 /**
  * Drops parts whose conversation is the beginning of another one. Each call of an agent repeats the
  * history, so training on all calls would repeat the first turns. The comparison ignores the ids of
- * tool calls, and treats missing content like an empty string, because a repeated history may
- * differ in these.
+ * tool calls and how their arguments are spelled, and treats missing content like an empty string,
+ * because a repeated history may differ in these.
  */
 export function dropPrefixes<T extends { readonly conversation: Conversation }>(
   parts: readonly T[],
 ): readonly T[] {
   const texts = parts.map(({ conversation }) =>
     conversation.messages.map(({ role, content, tool_calls: calls }) =>
-      JSON.stringify([role, content ?? '', calls?.map((call) => call.function)]),
+      JSON.stringify([
+        role,
+        content ?? '',
+        calls?.map(({ function: called }) => [called.name, unwrapped(called.arguments)]),
+      ]),
     ),
   );
   return parts.filter((_, i) => {

@@ -64,7 +64,9 @@ it('closes the sinks that are open when a later one cannot be opened', async () 
     },
   };
   const monitor = open(stageWith(), [first, second]).opened();
-  expect(() => monitor.openSink({})).toThrow('no room');
+  expect(() => monitor.openSink({})).toThrow(
+    /^monitors\[1\] of run\(\{ monitors \}\) threw .*: no room\. /,
+  );
   await monitor.close('failed');
   expect(isOpen).toBe(false);
 });

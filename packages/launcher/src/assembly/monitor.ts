@@ -3,13 +3,21 @@ import path from 'node:path';
 import { openedFile } from '@trinity-rft/buffer/internal';
 import type { StageConfig } from '@trinity-rft/config';
 import { redact } from '@trinity-rft/config/internal';
-import type { Clock, Logger, MetricSink, MetricRole, Monitor } from '@trinity-rft/core';
+import {
+  describeError,
+  type Clock,
+  type Logger,
+  type MetricSink,
+  type MetricRole,
+  type Monitor,
+} from '@trinity-rft/core';
 import type { ExploreProgress } from '@trinity-rft/explorer';
 import {
   consoleSink,
   createLogger,
   fileWriter,
   jsonlSink,
+  MonitorError,
   serviceSink,
   teeSink,
   tensorBoardSink,
@@ -92,7 +100,8 @@ export function openMonitor(
         const board = path.join(directory, 'tensorboard');
         if (sinks.includes('tensorboard'))
           own.push(tensorBoardSink({ directory: board, clock, resume }));
-        for (const monitor of monitors) own.push(monitor.open({ project, name, directory }));
+        for (const [index, monitor] of monitors.entries())
+          own.push(opened(index, () => monitor.open({ project, name, directory })));
       } finally {
         // After an error, `close` closes the sinks that are open.
         tee = teeOf(own);
@@ -126,6 +135,18 @@ function closingOnError<T>(opened: { close(): void }, open: () => T): T {
   } catch (error) {
     opened.close();
     throw error;
+  }
+}
+
+/** Opens the monitor at `index` of `run({ monitors })`. @throws MonitorError with this index */
+function opened(index: number, open: () => MetricSink): MetricSink {
+  try {
+    return open();
+  } catch (cause) {
+    throw new MonitorError(
+      `monitors[${index}] of run({ monitors }) threw when it was opened: ${describeError(cause)}. Correct its open, or leave it out.`,
+      { code: 'SINK_FAILED', cause },
+    );
   }
 }
 

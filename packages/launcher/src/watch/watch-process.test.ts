@@ -52,7 +52,7 @@ it('shows the weights that move during rollouts', async () => {
   const synchronizer = await started('fully_async');
   synchronizer.exploreStepStored(1);
   await synchronizer.trainStepDone(1);
-  await vi.waitFor(async () => expect(await status()).toEqual({ version: 1, explorer: [] }));
+  await expect.poll(status).toEqual({ version: 1, explorer: [] });
 });
 
 it('shows the weights of an evaluation', async () => {

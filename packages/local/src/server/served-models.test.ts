@@ -131,7 +131,7 @@ it('counts requests to weights that have been replaced or removed', async () => 
       ended();
     });
   const asked = [counted('a'), counted('b')];
-  await vi.waitUntil(() => begun === 2, { timeout: 20_000 });
+  await expect.poll(() => begun).toBe(2);
   served.add('a', practice);
   served.remove('b');
   expect([served.inFlight('a'), served.inFlight()]).toEqual([1, 2]);
@@ -166,7 +166,7 @@ it('loads a new checkpoint once, and misses none that is written during a reload
   await write(2);
   const workers = startedWorkers();
   const reloads = Array.from({ length: 4 }, () => models.reload());
-  await vi.waitUntil(() => workers.length > 0, { timeout: 20_000 });
+  await expect.poll(() => workers.length).toBeGreaterThan(0);
   await write(3);
   await Promise.all([...reloads, models.reload()]);
   expect(workers).toHaveLength(2);

@@ -288,7 +288,7 @@ describe('the server, asked in unusual ways', () => {
       sockets.map((socket) => new Promise((resolve) => socket.once('close', () => resolve(true)))),
     );
     expect(closed).toHaveLength(60);
-    expect((await fetch(`${hasty.url}/health`)).status).toBe(200);
+    await expect.poll(async () => (await fetch(`${hasty.url}/health`)).status).toBe(200);
   });
 
   it('still serves, and has nothing in flight', async () => {

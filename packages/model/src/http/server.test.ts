@@ -140,20 +140,21 @@ describe('a mounted rollout', () => {
   it('aborts the request of a client that disconnects', async () => {
     const server = await open();
     const gone = Promise.withResolvers<unknown>();
-    const handler = ({ signal }: Request): Promise<Response> =>
-      new Promise((resolve) =>
+    const abort = new AbortController();
+    const handler = ({ signal }: Request): Promise<Response> => {
+      abort.abort();
+      return new Promise((resolve) =>
         signal.addEventListener('abort', () => {
           gone.resolve(signal.reason);
           resolve(new Response(null, { status: 499 }));
         }),
       );
+    };
     const mount = server.mount({ handler });
-    const abort = new AbortController();
     const call = fetch(`${mount.baseURL}/models`, {
       headers: { authorization: `Bearer ${mount.apiKey}` },
       signal: abort.signal,
     });
-    setTimeout(() => abort.abort(), 50);
     await expect(call).rejects.toThrow(/abort/);
     await gone.promise;
   });

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { fakeEngine, manualClock, testRuntime } from '@trinity-rft/testing';
 import { encodeForwardBackward } from '../../src/protocol/index.js';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { TinkerModel } from '../../src/server/index.js';
 import {
   apiKey,
@@ -313,9 +313,7 @@ describe('a model in training', () => {
     const body = { session_id: model.session, model_seq_id: 1, base_model: 'bigrams' };
     expect(await post(url, 'create_model', body)).toMatchObject({ status: 400 });
     await resultOf(url, await post(url, 'unload_model', { model_id: model.id }));
-    await vi.waitFor(async () =>
-      expect(await post(url, 'create_model', body)).toMatchObject({ status: 200 }),
-    );
+    await expect.poll(() => post(url, 'create_model', body)).toMatchObject({ status: 200 });
   });
 });
 

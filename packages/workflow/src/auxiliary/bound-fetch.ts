@@ -3,8 +3,8 @@
  * the rollout ends, and errors name the model. All clients that an agent uses call this function.
  */
 import { ModelError } from '@trinity-rft/core';
-import { longestTimer } from '@trinity-rft/core/support';
-import { explainRemote, remoteName } from './remote-call.js';
+import { longestTimer, tryJson } from '@trinity-rft/core/support';
+import { explainRemote, nameSuffix, remoteName } from './remote-call.js';
 import type { RemoteModelOptions } from './remote-call.js';
 import { sendWithSettings } from './send-settings.js';
 
@@ -20,7 +20,7 @@ export function boundFetch(options: RemoteModelOptions): typeof globalThis.fetch
     try {
       const response = await sendWithSettings(fetch, options, input, { ...init, signal });
       await rejectWebPage(response, options);
-      return withEnd(response, done);
+      return withEnd(await named(response, options), done);
     } catch (error) {
       done();
       // Clients expect the reason of their own signal.
@@ -61,6 +61,25 @@ async function rejectWebPage(response: Response, options: RemoteModelOptions): P
     `${remoteName(options)} answered with a web page (status ${status}, ${type}) instead of JSON. Check base_url, which usually ends in /v1, and what serves it.`,
     { status: ok ? 502 : status, code: 'remote_error', retryable: ok || status >= 500 },
   );
+}
+
+interface Refused {
+  readonly error?: { readonly message?: unknown } | null;
+}
+
+/**
+ * Appends the name of the model to the message of an error response, because clients of agents
+ * report only status and message.
+ */
+async function named(response: Response, options: RemoteModelOptions): Promise<Response> {
+  const isJson = /\bjson\b/i.test(response.headers.get('content-type') ?? '');
+  if (response.ok || !isJson) return response;
+  const text = await response.text();
+  const body = tryJson(text) as Refused | null | undefined;
+  const message = body?.error?.message;
+  if (typeof message !== 'string') return new Response(text, response);
+  const error = { ...body?.error, message: message + nameSuffix(options) };
+  return new Response(JSON.stringify({ ...body, error }), response);
 }
 
 /**

@@ -40,6 +40,10 @@ export const remoteName = ({
   baseURL,
 }: RemoteModelOptions): string => `The ${kind} model "${modelPath}" at ${new URL(baseURL).host}`;
 
+/** Returns the name of the model as the fetch function appends it to error messages. */
+export const nameSuffix = (options: RemoteModelOptions): string =>
+  ` (${remoteName(options).replace('The', 'the')})`;
+
 /**
  * Finds a TrinityError among the causes of an error, because client libraries wrap the errors that
  * their fetch function throws.
@@ -83,6 +87,7 @@ export function explainRemote(
   if (TrinityError.is(error)) return error;
   const { status } = error as { readonly status?: number };
   const reason = describeError(error)
+    .replace(nameSuffix(options), '')
     .replaceAll(options.apiKey === '' ? /(?!)/ : options.apiKey, '[redacted]')
     .replace(/\.$/, '');
   if (status === undefined)

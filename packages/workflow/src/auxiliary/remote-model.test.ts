@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { createRemoteModel } from './remote-model.js';
 import { type RemoteModelOptions } from './remote-call.js';
 
@@ -48,7 +48,7 @@ async function serve(
       baseURL,
       apiKey: 'key-of-mine',
       modelPath: 'big',
-      timeoutMs: 5000,
+      timeoutMs: 60_000,
       maxRetries: 0,
       ...over,
     }),
@@ -196,6 +196,20 @@ describe('createRemoteModel', () => {
     expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain('key-of-mine');
   });
 
+  it('names the model that rejected the call of a client of an agent', async () => {
+    const reply = [503, { error: { message: 'Overloaded.', code: 'busy' } }] as const;
+    const { model } = await serve([reply, reply]);
+    const call = model.openaiClient().chat.completions.create({ model: 'big', messages: ask });
+    await expect(call).rejects.toMatchObject({
+      status: 503,
+      code: 'busy',
+      message: expect.stringMatching(
+        /^503 Overloaded\. \(the auxiliary model "big" at 127\.0\.0\.1:\d+\)$/,
+      ) as string,
+    });
+    await expect(model.chat(ask)).rejects.toThrow(/^The auxiliary .* answered 503 Overloaded\.$/);
+  });
+
   it('waits no longer than its deadline, nor than its run', async () => {
     const slow = await serve(['silence'], { timeoutMs: 50 });
     await expect(slow.model.chat(ask)).rejects.toMatchObject({
@@ -220,7 +234,7 @@ describe('createRemoteModel', () => {
       baseURL: 'http://127.0.0.1:1/v1',
       apiKey: 'k',
       modelPath: 'big',
-      timeoutMs: 5000,
+      timeoutMs: 60_000,
       maxRetries: 0,
     });
     await expect(model.chat(ask)).rejects.toMatchObject({ status: 502, retryable: true });
@@ -245,16 +259,22 @@ describe('createRemoteModel', () => {
 
   it('notes that it waits for its service until the answer has been read', async () => {
     const waits = new Set<string>();
-    const { model } = await serve(['silence', [200, completion]], { waits, timeoutMs: 300 });
-    const call = model.openaiClient().chat.completions.create({ model: 'big', messages: ask });
-    call.catch(() => undefined);
-    await vi.waitFor(() => expect(waits.size).toBe(1));
-    expect([...waits]).toEqual([expect.stringMatching(/^The auxiliary model "big" at 127/)]);
+    const during: string[][] = [];
+    const noting: typeof fetch = async (...args) => {
+      const answered = fetch(...args);
+      during.push([...waits]);
+      return answered;
+    };
+    const waiting = [expect.stringMatching(/^The auxiliary model "big" at 127/) as string];
+    const slow = await serve(['silence'], { waits, timeoutMs: 300, fetch: noting });
+    const call = slow.model.openaiClient().chat.completions.create({ model: 'big', messages: ask });
     await expect(call).rejects.toMatchObject({
       cause: { code: 'timeout', message: expect.stringContaining('did not answer within 0.3 s') },
     });
+    expect([during, [...waits]]).toEqual([[waiting], []]);
+    const { model } = await serve([[200, completion]], { waits, fetch: noting });
     await model.chat(ask);
-    expect([...waits]).toEqual([]);
+    expect([during, [...waits]]).toEqual([[waiting, waiting], []]);
   });
 
   it('notes that it waits as long as one of its calls waits', async () => {
@@ -266,7 +286,7 @@ describe('createRemoteModel', () => {
     };
     const { model } = await serve([], { waits, fetch });
     const calls = [model.chat(ask), model.chat(ask)];
-    await vi.waitFor(() => expect(answers).toHaveLength(2));
+    await expect.poll(() => answers).toHaveLength(2);
     answers[0]?.();
     await calls[0];
     expect(waits.size).toBe(1);

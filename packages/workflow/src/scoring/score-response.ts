@@ -1,6 +1,7 @@
 /**
  * Calls reward functions, checks their results, and sums the parts. Errors name the reward
- * function.
+ * function, and not the task, which the report of a failed run names: equal failures have equal
+ * texts, by which they are counted.
  */
 import {
   taskPrompt,
@@ -42,15 +43,31 @@ export async function scoreResponse(
     rawTask: copyOf(task.rawTask),
     ...details,
   };
-  const name = `Reward function "${task.rewardFn ?? 'default'}"`;
-  const place = ` on task ${task.batchId}/${task.taskId}`;
+  const name = `Reward function ${rewardFnName(task)}`;
   const result = await boundary(
-    (cause) => new RewardError(`${name} threw${place}.`, { code: 'REWARD_THREW', cause }),
+    (cause) => new RewardError(`${name} threw.`, { code: 'REWARD_THREW', cause }),
     () => rewardFn(input),
-  );
+  ).catch((error: unknown) => {
+    throw error instanceof RewardError ? namedBy(name, error) : error;
+  });
   const refuse = (message: string): RewardError =>
     new RewardError(message, { code: 'REWARD_NOT_FINITE' });
-  return returnedBy(name, refuse, place).rewardParts(result);
+  return returnedBy(name, refuse).rewardParts(result);
+}
+
+/** Name of the task's reward function in error messages, in quotes. */
+export const rewardFnName = ({ rewardFn }: Pick<Task, 'rewardFn'>): string =>
+  `"${rewardFn ?? 'default'}"`;
+
+/**
+ * Returns the error of a scorer, judge or grader with the name of the reward function, such as
+ * `./evals/a.eval.ts#exact`, in its message.
+ */
+function namedBy(name: string, cause: RewardError): RewardError {
+  const { message, code, details } = cause;
+  return message.startsWith(name)
+    ? cause
+    : new RewardError(`${name} failed: ${message}`, { code, details, cause });
 }
 
 /**

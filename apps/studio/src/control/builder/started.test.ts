@@ -34,12 +34,12 @@ it('deletes the output of old runs, also if they end after they are not listed a
   expect(readdirSync(outputs)).toHaveLength(21);
   writeFileSync(path.join(root, 'end'), '');
   const isEnded = (): boolean => existsSync(path.join(root, 'ended'));
-  await expect.poll(isEnded, { timeout: 30_000 }).toBe(true);
+  await expect.poll(isEnded).toBe(true);
   const clear = async (): Promise<number> => {
     await runs.close();
     return readdirSync(outputs).length;
   };
-  await expect.poll(clear, { timeout: 30_000 }).toBe(0);
+  await expect.poll(clear).toBe(0);
 }, 60_000);
 
 it('leaves nothing of a run that could not be started', async () => {

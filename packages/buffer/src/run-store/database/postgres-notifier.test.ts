@@ -14,7 +14,7 @@ it('keeps no listener per test query', async () => {
       return () => clearImmediate(timer);
     },
   });
-  await vi.waitFor(() => expect(query.mock.calls.length).toBeGreaterThan(50));
+  await expect.poll(() => query.mock.calls.length).toBeGreaterThan(50);
   const signals = new Set(seen.mock.contexts as AbortSignal[]);
   const counts = [...signals].map((signal) => getEventListeners(signal, 'abort').length);
   expect(Math.max(...counts)).toBeLessThan(3);

@@ -216,7 +216,7 @@ describe('against our own server', () => {
     const url = await served(corridor, 1);
     const first = await client(url);
     await begin(first, { index: 0 });
-    const second = await client(url, { start_timeout: 1.5 });
+    const second = await client(url, { start_timeout: 5 });
     await expect(begin(second, { index: 0 })).rejects.toMatchObject({
       code: 'ENVIRONMENT_CAPACITY',
     });
@@ -534,9 +534,7 @@ describe('against a broken server', () => {
   it.each(Object.keys(cases))('one that %s breaks the episode, not the reward', async (name) => {
     const [code, step] = cases[name] ?? [];
     const url = await scripted({ reset: first, step: step ?? first, state });
-    const episode = await begin(
-      await client(url, { timeout: name === 'never answers' ? 0.5 : 20 }),
-    );
+    const episode = await begin(await client(url, { timeout: name === 'never answers' ? 2 : 20 }));
     const error: unknown = await episode.step(text('5'), signal).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(EnvironmentError);
     expect(error).toMatchObject({ code });
@@ -544,7 +542,7 @@ describe('against a broken server', () => {
   });
 
   it('names the limits of the step after a late state, and of the start after a late list of tools', async () => {
-    const short = { timeout: 0.5 };
+    const short = { timeout: 2 };
     const late = await scripted({ reset: first, step: () => seen({}, 1, true) });
     const episode = await begin(await client(late, short));
     await expect(episode.step(text('5'), signal)).rejects.toThrow(

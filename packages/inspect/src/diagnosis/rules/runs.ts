@@ -60,8 +60,8 @@ const brokenEnvironments = shareRule({
 const failingServices = shareRule({
   name: 'failing-services',
   title: 'Tools or services cannot be reached',
-  when: `at least ${percent(failedShare)} of the runs of recent steps ended because a tool or service hung or could not be reached (rollout/runs/service_failed)`,
-  advice: `Look at the service, its rate limits and its deadline. ${seeLog}`,
+  when: `at least ${percent(failedShare)} of the runs of recent steps ended because a tool, a service or the reward function hung or could not be reached (rollout/runs/service_failed)`,
+  advice: `Look at the service or reward function, its rate limits and its deadline. ${seeLog}`,
   counted: ['rollout/runs/service_failed'],
   outOf: allRuns,
   atLeast: failedShare,

@@ -22,9 +22,9 @@ it('tells that a run which ended long ago goes on', async () => {
   catalogue.follow((event) => events.push(event));
   try {
     const last = (): number | undefined => events.at(-1)?.runs[0]?.exploreStep;
-    await expect.poll(last, { timeout: 30_000 }).toBe(1);
+    await expect.poll(last).toBe(1);
     addStep(2);
-    await expect.poll(last, { timeout: 30_000 }).toBe(2);
+    await expect.poll(last).toBe(2);
   } finally {
     catalogue.close();
     rmSync(root, { recursive: true });
@@ -46,11 +46,11 @@ it('tells of a removed run that a list of all runs has missed before', async () 
   const events: RunEvent[] = [];
   catalogue.follow((event) => events.push(event));
   try {
-    await expect.poll(() => events.length, { timeout: 30_000 }).toBe(1);
+    await expect.poll(() => events.length).toBe(1);
     rmSync(path.join(root, 'b'), { recursive: true });
     expect((await catalogue.summaries()).map(({ id }) => id)).toEqual(['a']);
     const gone = (): readonly string[] => events.flatMap((event) => event.gone);
-    await expect.poll(gone, { timeout: 30_000 }).toEqual(['b']);
+    await expect.poll(gone).toEqual(['b']);
   } finally {
     catalogue.close();
     rmSync(root, { recursive: true });
@@ -66,7 +66,7 @@ it('lists a run whose metrics cannot be read, and the others', async () => {
   catalogue.follow((event) => events.push(event));
   try {
     const ids = (): readonly string[] => events.flatMap(({ runs }) => runs.map(({ id }) => id));
-    await expect.poll(() => ids().toSorted(), { timeout: 30_000 }).toEqual(['a', 'b']);
+    await expect.poll(() => ids().toSorted()).toEqual(['a', 'b']);
     expect(await catalogue.summaries()).toHaveLength(2);
   } finally {
     catalogue.close();

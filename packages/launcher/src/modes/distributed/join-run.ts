@@ -118,7 +118,7 @@ async function causeOf(
 
 const absent: Readonly<Record<'trainer' | 'explorer', string>> = {
   trainer:
-    'no trainer takes part in the run. Start one: trinity run FILE --mode train. To explore without: --alone.',
+    'no trainer takes part in the run. Start one: trinity run FILE --mode train. To explore without one: trinity run FILE --mode explore --alone.',
   explorer: 'no explorer takes part in the run. Start one: trinity run FILE --mode explore.',
 };
 

@@ -4,7 +4,7 @@ import { createRuntime, CancelledError } from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
 import { scriptedSampler } from '@trinity-rft/testing';
 import { OpenAI } from 'openai';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { encode, modelOver } from '../../../test/helpers.js';
 import { openEndpointServer, type EndpointMount, type EndpointServer } from '../../http/server.js';
 import type { RecordingModel, RolloutModelOptions } from '../../recording-model.js';
@@ -89,9 +89,9 @@ describe('over a socket', () => {
       sample: (...args) => (calls++ === 0 ? slow : quick).sample(...args),
     };
     const { model, client } = await serve(sampler);
-    const completion = await client({ timeout: 2000, maxRetries: 1 }).chat.completions.create(base);
+    const completion = await client({ timeout: 2000, maxRetries: 5 }).chat.completions.create(base);
     expect(completion.choices[0]!.message.content).toBe('four');
-    await vi.waitFor(() => expect(slow.aborted()).toBe(1), { timeout: 30_000 });
+    await expect.poll(slow.aborted).toBe(1);
     expect(calls).toBe(2);
     expect(recorded(model)).toBe(1);
   });
@@ -133,10 +133,7 @@ describe('over a socket', () => {
     socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
     await new Promise((resolve) => socket.once('data', resolve));
     socket.destroy();
-    await vi.waitFor(
-      () => expect(model.metrics()).toMatchObject({ 'model/undelivered': 1 }),
-      10_000,
-    );
+    await expect.poll(() => model.metrics()).toMatchObject({ 'model/undelivered': 1 });
     expect(recorded(model)).toBe(0);
     const headers = { authorization: `Bearer ${mount.apiKey}` };
     await (

@@ -33,10 +33,11 @@ interface Script {
 const mostOutput = 1024 * 1024;
 
 /**
- * Python program that runs the grader's code. It redirects what the code prints to standard error,
- * so that standard output contains only the score.
+ * Python program that runs the grader's code. The code is the module `grader`, where pickle and
+ * type hints look it up. The program redirects what the code prints to standard error, so that
+ * standard output contains only the score, and ends without waiting for what the code has started.
  */
-const runner = `import json, math, os, sys
+const runner = `import json, math, os, sys, types
 given = json.load(sys.stdin.buffer)
 result = os.dup(1)
 os.dup2(2, 1)
@@ -45,14 +46,16 @@ try:
     resource.setrlimit(resource.RLIMIT_AS, (given["memory"], given["memory"]))
 except (ImportError, ValueError, OSError):
     pass
-scope = {"__name__": "grader"}
+module = sys.modules["grader"] = types.ModuleType("grader")
+scope = vars(module)
 exec(compile(given["source"], "grader.py", "exec"), scope)
 if "grade" not in scope:
     raise NameError("the source defines no function grade(sample, item)")
 value = float(scope["grade"](given["sample"], given["item"]))
 if not math.isfinite(value):
     raise ValueError(f"grade returned {value}")
-os.write(result, json.dumps(value).encode())`;
+os.write(result, json.dumps(value).encode())
+os._exit(0)`;
 
 /**
  * Scores an answer with Python code.
@@ -101,9 +104,9 @@ export async function gradeInPython(
   child.stdin?.on('error', () => undefined).end(inputOf(script, values, memoryMiB));
   try {
     const end = await promise;
-    const { result, lastLine } = output();
+    const { result, raised } = output();
     if (end === 0 && result !== '') return Number(result);
-    throw failed(end === 0 ? 'ended without a result.' : `failed: ${lastLine || `ended (${end})`}`);
+    throw failed(end === 0 ? 'ended without a result.' : `failed: ${raised || `ended (${end})`}`);
   } finally {
     stop.removeEventListener('abort', onStop);
     killGroup(child, 'SIGKILL');
@@ -122,7 +125,7 @@ const inputOf = ({ source }: Script, { sample, item }: Namespaces, memoryMiB: nu
 /**
  * Collects standard output and standard error. Calls `onTooMuch` if they exceed {@link mostOutput}
  * bytes.
- * @returns function that returns the standard output and the last line of standard error
+ * @returns function that returns the standard output, and the exception at the end of standard error
  */
 function readOutput(child: ChildProcess, onTooMuch: () => void) {
   const chunks = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
@@ -135,8 +138,21 @@ function readOutput(child: ChildProcess, onTooMuch: () => void) {
     });
   return () => ({
     result: Buffer.concat(chunks.stdout).toString(),
-    lastLine: Buffer.concat(chunks.stderr).toString().trimEnd().split('\n').at(-1) ?? '',
+    raised: exceptionIn(Buffer.concat(chunks.stderr).toString()),
   });
+}
+
+/**
+ * Returns the exception at the end of a traceback in one line: its name and at most three lines of
+ * its message, or the last line if no name is found.
+ */
+function exceptionIn(traceback: string): string {
+  const lines = traceback
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  const named = lines.findLastIndex((line) => /^[\w.<>]+(?:Error|Exception)\b/.test(line));
+  return lines.slice(named).slice(0, 3).join(' ');
 }
 
 const notStarted = (program: string, { name }: Script, cause: NodeJS.ErrnoException) =>
