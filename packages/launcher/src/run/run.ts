@@ -3,7 +3,7 @@
  * the stages in order.
  */
 import path from 'node:path';
-import type { LoadedConfig, ResolvedConfig, StageConfig } from '@trinity-rft/config';
+import type { LoadedConfig, ResolvedConfig } from '@trinity-rft/config';
 import { isScorerName } from '@trinity-rft/config/internal';
 import {
   ConfigError,
@@ -16,7 +16,6 @@ import { serverRestartedKey } from '@trinity-rft/core/engine';
 import { causesOf, knowSecret, knowSecretsOf } from '@trinity-rft/core/support';
 import type { Terminal } from '@trinity-rft/monitor';
 import { startTelemetry } from '@trinity-rft/monitor/telemetry';
-import { listCheckpoints } from '@trinity-rft/trainer';
 import { tasksetsOf } from '../assembly/data/tasks.js';
 import { withFetchedModels } from '../assembly/models/hub-models.js';
 import { withOtherModel } from '../assembly/models/other-model.js';
@@ -41,6 +40,7 @@ import { lockRun } from './lock.js';
 import { hasBegun, readStageProgress, writeStageProgress } from './progress.js';
 import { withRecordedDevices } from './changes/devices.js';
 import { inputsOf } from './changes/inputs.js';
+import { forgetBenchmark } from './changes/record.js';
 import {
   describeChanges,
   describeInputs,
@@ -110,7 +110,7 @@ export interface RunSummary {
    * a new one.
    */
   readonly continues: boolean;
-  /** Last train step of the last stage that trained; of an evaluation, the step that it evaluated. */
+  /** Last train step of the last executed stage. */
   readonly trainStep: number;
   /** Folder of the last checkpoint; undefined when nothing was trained. */
   readonly checkpoint: string | undefined;
@@ -159,7 +159,8 @@ async function runRead(
   const { jobDirectory, stages } = config;
   const { latestStage } = await readStageProgress(jobDirectory);
   // An evaluation uses the last stage.
-  const from = Math.min(evaluation ? Infinity : latestStage, stages.length - 1);
+  const evaluates = evaluation !== undefined || options.overrides?.['mode'] === 'bench';
+  const from = Math.min(evaluates ? Infinity : latestStage, stages.length - 1);
   // All stages are checked now, so that a mistake in the last stage is found before hours of work.
   const { warnings, digests } = await unlessInterrupted<Partial<CheckedFiles>>(signal, {}, () =>
     checkFiles({ ...read, config }, extensions, { from, env, signal }),
@@ -173,7 +174,7 @@ async function runRead(
     const surroundings = { terminal, clock, signal, env, extensions, ...caller };
     const file = read.file && path.resolve(cwd, read.file);
     const isAccepted = options.acceptChangedFiles ?? false;
-    const reads = { from, digests, cwd, isAccepted };
+    const reads = { from, digests, cwd, isAccepted, evaluates };
     return await runLocked({ ...read, config, file }, surroundings, reads);
   } finally {
     await telemetry?.close();
@@ -272,6 +273,8 @@ interface Reads {
   /** Directory that relative paths in arguments start from. */
   readonly cwd: string;
   readonly isAccepted: boolean;
+  /** True if the caller, not the file, asks for an evaluation. */
+  readonly evaluates: boolean;
 }
 
 /**
@@ -297,14 +300,13 @@ async function runLocked(
     maxTimeoutMs: Math.max(...stages.map(({ explorer }) => explorer.maxTimeoutMs)),
     signal,
   });
-  // A benchmark of a training run that has begun, and an evaluation, do not change its record.
+  // A benchmark and an evaluation do not change the record of a training run.
   const isBenchmark =
-    stages.length === 1 &&
-    stages[0].mode === 'bench' &&
-    stages[0].stageName === undefined &&
-    surroundings.evaluation === undefined &&
+    !reads.evaluates &&
+    stages.every(({ mode }) => mode === 'bench') &&
     !(await hasBegun(jobDirectory));
-  const keepsEnd = role === 'run' && (isBenchmark || stages.some(({ mode }) => mode !== 'bench'));
+  const trains = stages.slice(reads.from).some(({ mode }) => mode !== 'bench');
+  const keepsEnd = role === 'run' && (trains || isBenchmark);
   let end: Omit<RunEnd, 'at'> = { how: 'failed' };
   try {
     if (keepsEnd) await forgetEnd(place);
@@ -338,6 +340,11 @@ async function runStages(
   surroundings: StageSurroundings,
   { from, digests, cwd, isAccepted, isBenchmark }: Reads & { readonly isBenchmark: boolean },
 ): Promise<RunSummary> {
+  const begun = await hasBegun(given.jobDirectory);
+  // Benchmarks, explorers, and servers beside a trainer use a training run, but do not write its
+  // record.
+  const isGuest = areGuests(given.stages.slice(from)) || surroundings.serve?.train === false;
+  if (!isGuest && !begun) forgetBenchmark(given.jobDirectory);
   const config = withRecordedDevices(given);
   const { jobDirectory, name, continues, stages } = config;
   const { latestStage } = await readStageProgress(jobDirectory);
@@ -347,29 +354,21 @@ async function runStages(
       surroundings.terminal.write(
         `model.device: auto keeps ${model.device}, with which the run began.\n`,
       );
-  // Benchmarks, explorers, and servers beside a trainer use a training run, but do not write its
-  // record.
-  const isGuest = areGuests(stages) || surroundings.serve?.train === false;
   const save = async (stage: number): Promise<void> => {
     if (!isGuest) await writeStageProgress(jobDirectory, { latestStage: stage });
   };
-  const begun = await hasBegun(jobDirectory);
-  // A stage that evaluates may be repeated with other settings and tasks.
-  const isCompared = !isGuest && !areGuests(remaining);
-  const changes = !isCompared
+  const changes = isGuest
     ? []
     : [...describeChanges({ config, latestStage, hasBegun: begun, problemAt })];
   const plugins = surroundings.extensions.pluginFiles;
   let last: StageResult = { ...stageResult(0), doneBefore: true };
-  let trained = await lastTrained(stages.slice(0, from));
   for (const stage of remaining) {
     const endedBefore = stage.stageIndex < latestStage;
     if (!endedBefore) await save(stage.stageIndex);
     const before = isGuest ? undefined : recordedInputs(config, stage);
     const rows = isGuest ? undefined : digests?.[stage.stageIndex - from];
     const inputs = rows ? await inputsOf(stage, { rows, plugins, cwd, before }) : (before ?? {});
-    if (isCompared)
-      changes.push(...describeInputs({ config, stage, inputs, isAccepted, problemAt }));
+    if (!isGuest) changes.push(...describeInputs({ config, stage, inputs, isAccepted, problemAt }));
     last = await resuming(surroundings, () =>
       runStage({
         ...surroundings,
@@ -384,22 +383,11 @@ async function runStages(
         },
       }),
     );
-    if (stage.mode === 'bench') last = { ...last, ...trained };
-    else trained = { trainStep: last.trainStep, checkpoint: last.checkpoint };
     if (last.interrupted) break;
     if (!endedBefore) await save(stage.stageIndex + 1);
   }
   const hasEvaluations = (stages.at(-1)?.buffer.explorerInput.evalTasksets.length ?? 0) > 0;
   return { ...last, jobDirectory, name, continues, hasEvaluations };
-}
-
-type Trained = Pick<StageResult, 'trainStep' | 'checkpoint'>;
-
-/** Returns the last checkpoint of the last of these stages that trained. */
-async function lastTrained(stages: readonly StageConfig[]): Promise<Trained | undefined> {
-  const stage = stages.findLast(({ mode }) => mode !== 'bench');
-  const checkpoint = stage && (await listCheckpoints(stage.jobDirectory)).at(-1);
-  return checkpoint && { trainStep: checkpoint.manifest.step, checkpoint: checkpoint.directory };
 }
 
 /**

@@ -3,7 +3,7 @@
  * started with.
  */
 import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { describeError, CheckpointError } from '@trinity-rft/core';
 import { replaceFileSync } from '@trinity-rft/core/support';
@@ -21,8 +21,7 @@ export interface SettingsRecord {
 }
 
 /**
- * Reads the record. Returns undefined if there is none, or only that of a benchmark, in whose folder
- * a training run may begin.
+ * Reads the record. Returns undefined if there is none.
  * @throws CheckpointError when the file was changed or is damaged
  */
 export function readRecord(jobDirectory: string): SettingsRecord | undefined {
@@ -38,12 +37,8 @@ export function readRecord(jobDirectory: string): SettingsRecord | undefined {
   }
   const { sha256, ...record } = parse(file, text);
   if (sha256 !== digestOf(record)) throw damaged(file, 'has been changed since it was written');
-  return isBenchmark(record) ? undefined : record;
+  return record;
 }
-
-/** Returns true for a run without a training stage; a benchmark among several stages has a name. */
-const isBenchmark = ({ stages: [stage, ...others] }: SettingsRecord): boolean =>
-  others.length === 0 && stage?.['mode'] === 'bench' && stage['stage_name'] === undefined;
 
 /**
  * Writes the record with its digest.
@@ -60,6 +55,17 @@ export function writeRecord(record: SettingsRecord): void {
       { code: 'SETTINGS_WRITE', cause },
     );
   }
+}
+
+/**
+ * Deletes the record of a benchmark, so that a training run can begin in its folder. Keeps the
+ * record of a training run.
+ * @throws CheckpointError when the file was changed or is damaged
+ */
+export function forgetBenchmark(jobDirectory: string): void {
+  const record = readRecord(jobDirectory);
+  if (record?.stages.every((stage) => stage['mode'] === 'bench'))
+    rmSync(path.join(jobDirectory, fileName));
 }
 
 type Stored = SettingsRecord & { readonly sha256: string };
