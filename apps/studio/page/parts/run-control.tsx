@@ -19,7 +19,7 @@ const verbs: Readonly<Partial<Record<RunSummary['state'], 'stop' | 'resume'>>> =
 function verbOf({ id, state, steps, noTotal }: RunSummary): 'stop' | 'resume' | undefined {
   const hasSteps = steps !== undefined || noTotal !== undefined;
   const areEvaluations = /(^|\/)evaluations$/.test(id) && !hasSteps;
-  return areEvaluations && state !== 'running' ? undefined : verbs[state];
+  return areEvaluations ? undefined : verbs[state];
 }
 
 export const canBeControlled = (run: RunSummary): boolean => verbOf(run) !== undefined;

@@ -30,8 +30,12 @@ export async function stateOf(folder: string, files: readonly string[]): Promise
   // A run that failed early has only written its log.
   const changed = Math.max(...times) || (await folderChangedAt(folder));
   const failure = await failureOf(folder);
-  if (failure === undefined && (await isEvaluations(folder)))
-    return { ...(await stateOf(path.dirname(folder), files)), failure, changedAt: changed };
+  if (failure === undefined && (await isEvaluations(folder))) {
+    const { state } = await stateOf(path.dirname(folder), files);
+    // The end of the run is not that of its evaluations, and its process is not theirs to stop.
+    const hasEnded = state === 'failed' || state === 'stopped';
+    return { state: hasEnded ? 'finished' : state, changedAt: changed };
+  }
   const job = await jobFolder(folder);
   const pid = (await runningProcess(job))?.pid;
   const isLatest = job === folder || (await isLatestStage(job, folder));
@@ -61,10 +65,11 @@ export async function jobFolder(folder: string): Promise<string> {
 }
 
 /**
- * Returns the state of the latest stage of a run without a process. A benchmark alone records only
- * its end. Otherwise, the stage is complete if `stage_meta.json` counts as many completed stages as `settings.json` lists stages that have
- * begun. A recorded interruption takes precedence, because the interrupted continuation of a
- * completed run leaves this count unchanged.
+ * Returns the state of the latest stage of a run without a process. A benchmark alone has no
+ * `stage_meta.json`, only a recorded end. Otherwise, the stage is complete if `stage_meta.json`
+ * counts as many completed stages as `settings.json` lists stages that have begun. A recorded
+ * interruption takes precedence, because the interrupted continuation of a completed run leaves
+ * this count unchanged.
  */
 async function endOf(job: string): Promise<RunState['state']> {
   const text = await readFile(path.join(job, 'stage_meta.json'), 'utf8').catch(() => undefined);

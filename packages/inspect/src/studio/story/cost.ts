@@ -49,9 +49,9 @@ export async function costOf(
   settings: RunSettings,
   time: readonly Time[],
 ): Promise<Story['cost']> {
-  // An engine counts only the tokens that it sampled itself, none where explorers are other processes.
-  const counted = (await sumOf(file, 'trainer', 'perf/sampled_tokens')) ?? 0;
-  const sampledTokens = Math.max(counted, await exploredTokens(file)) || undefined;
+  // An engine counts only the tokens that it sampled: none if other processes are the explorers.
+  const counted = await sumOf(file, 'trainer', 'perf/sampled_tokens');
+  const sampledTokens = counted || (await exploredTokens(file)) || undefined;
   const trainedTokens = await sumOf(file, 'trainer', 'perf/total_num_tokens');
   return {
     seconds: time.length === 0 ? undefined : Math.max(...time.map(({ seconds }) => seconds)),
