@@ -131,7 +131,10 @@ export type OnEvaluated = (evaluated: EvaluatedSet) => void;
 
 /** Progress of the rollouts of one explore step or one evaluation set, or of a wait. */
 export interface ExploreProgress {
-  /** Name such as `explore step 3`, `evaluation of held_out` or `waiting for the rewards of 2 tasks`. */
+  /**
+   * Name such as `explore step 3`, `evaluation of held_out`, or `waiting for the rewards of 2
+   * tasks`.
+   */
   readonly what: string;
   /** Number of rollouts or tasks. */
   readonly total: number;

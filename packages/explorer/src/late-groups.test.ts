@@ -65,6 +65,38 @@ describe('groups that wait for rewards', () => {
     expect([reads, late.waiting()]).toEqual([1, undefined]);
   });
 
+  it('are counted anew as their rewards arrive', async () => {
+    const runtime = testRuntime();
+    let open = ['1/0/0', '1/0/1', '1/1/0'];
+    const shown: string[] = [];
+    const late = createLateGroups({
+      store: {
+        lateRewards: {
+          waiting: () => open.map((run) => ({ run, deadline: Infinity })),
+          due: () => ['1/0', '1/1', '1/2'].map((task) => ({ task, step: 1, runs: [] })),
+          commit: () => undefined,
+        },
+      },
+      settings: {},
+      runtime,
+      onPause: (what: string) => {
+        shown.push(what);
+        return () => shown.push('over');
+      },
+    } as unknown as Parameters<typeof createLateGroups>[0]);
+    late.restore(1, ['1/0', '1/1', '1/2']);
+    const ended = late.untilDue(new AbortController().signal);
+    for (const rest of [['1/0/1', '1/1/0'], ['1/1/0'], []]) {
+      open = rest;
+      await runtime.clock.advance(500);
+    }
+    await ended;
+    const [two, one] = ['the rewards of 2 tasks', 'the rewards of 1 task'];
+    expect(shown).toEqual([two, 'over', one, 'over']);
+    await late.untilDue(new AbortController().signal);
+    expect(shown).toHaveLength(4);
+  });
+
   it('are refused by name if the store does not contain them', () => {
     const lost = expect.objectContaining({
       code: 'LATE_REWARDS_LOST',

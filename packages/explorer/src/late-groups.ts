@@ -58,6 +58,11 @@ export function createLateGroups({
     assertStored(waiting, { open, due });
     return due;
   };
+  /** Counts the tasks of open rollouts. Reading the due groups would decode all experiences. */
+  const countOpen = (): number => {
+    const open = rewards.waiting().filter(({ deadline }) => deadline > clock.now());
+    return new Set(open.map(({ run }) => taskOf(run))).size;
+  };
   return {
     take: (step) => {
       const due = findDue();
@@ -98,26 +103,39 @@ export function createLateGroups({
       };
     },
     untilDue: async (signal) => {
-      const total = waiting.length;
-      if (total === 0) return;
-      const rewarded = `the rewards of ${total} task${total === 1 ? '' : 's'}`;
-      const what = `waiting for ${rewarded}`;
-      logger.info(
-        `All tasks are explored. Waits for ${rewarded}, at the latest until their deadlines: trinity reward RUN ID VALUE.`,
-      );
-      onProgress?.({ what, total });
-      const end = onPause?.(rewarded);
+      let shown: { readonly total: number; readonly end: () => void } | undefined;
+      const show = (total: number): NonNullable<typeof shown> => {
+        const rewarded = `the rewards of ${total} task${total === 1 ? '' : 's'}`;
+        if (!shown)
+          logger.info(
+            `All tasks are explored. Waits for ${rewarded}, at the latest until their deadlines: trinity reward RUN ID VALUE.`,
+          );
+        shown?.end();
+        const what = `waiting for ${rewarded}`;
+        onProgress?.({ what, total });
+        const endPause = onPause?.(rewarded);
+        return {
+          total,
+          end: () => {
+            endPause?.();
+            onProgress?.({ what, total, done: total });
+          },
+        };
+      };
       try {
-        // Reading the due groups instead would decode all experiences at each check.
-        while (rewards.waiting().some(({ deadline }) => deadline > clock.now()))
+        for (let total = countOpen(); total > 0; total = countOpen()) {
+          if (total !== shown?.total) shown = show(total);
           await clock.sleep(lookEveryMs, signal);
+        }
       } finally {
-        end?.();
-        onProgress?.({ what, total, done: total });
+        shown?.end();
       }
     },
   };
 }
+
+/** Returns the task `batch/task` of a rollout `batch/task/run`. */
+const taskOf = (run: string): string => run.slice(0, run.lastIndexOf('/'));
 
 /**
  * Checks that the store contains every waiting task.
@@ -132,7 +150,7 @@ function assertStored(
   },
 ): void {
   const tasks = new Set(stored.due.map(({ task }) => task));
-  for (const { run } of stored.open) tasks.add(run.slice(0, run.lastIndexOf('/')));
+  for (const { run } of stored.open) tasks.add(taskOf(run));
   const lost = waiting.filter((task) => !tasks.has(task));
   if (lost.length === 0) return;
   throw new BufferError(

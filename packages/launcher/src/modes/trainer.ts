@@ -28,8 +28,7 @@ export async function runTrainer(context: StageContext): Promise<StageResult> {
       withMadeTasks({ ...context, stage }, hasBegun),
     );
     await shareTasks(stage, { store, member: joined.member });
-    const onPause = (what: string) => joined.beginWait({ what, on: undefined });
-    return runLoop({ ...context, stage: made, hasBegun, onPause }, remote);
+    return runLoop({ ...context, stage: made, hasBegun, onPause: joined.showWait }, remote);
   });
 }
 
