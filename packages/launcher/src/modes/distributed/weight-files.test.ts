@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -36,4 +37,28 @@ it('transfers files in parts, because those of a large model fit into no array',
   // Earlier versions store a file as one part.
   stored.set('large', Buffer.concat([stored.get('large')!, Buffer.alloc(3)]));
   expect(await fetchAll()).toBeUndefined();
+});
+
+it('tells weights apart without their addresses, or by them if there is nothing else', async () => {
+  const root = mkdtempSync(path.join(tmpdir(), 'weight-files-'));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  const identity = { run: 'run', version: 3 };
+  const listed = (weights: string): ReturnType<typeof writeWeightList> => {
+    writeFileSync(path.join(root, 'tinker.json'), JSON.stringify({ weights }));
+    return writeWeightList(root, identity);
+  };
+  const { digest } = await listed('tinker://one');
+  expect((await listed('tinker://two')).digest).not.toBe(digest);
+  expect(await problemOfWeights(root, { ...identity, digest })).toMatch(/is not the one/);
+
+  writeFileSync(path.join(root, 'adapter_model.safetensors'), 'weights');
+  const beside = await listed('tinker://one');
+  expect((await listed('tinker://two')).digest).toBe(beside.digest);
+  expect(await problemOfWeights(root, { ...identity, digest: beside.digest })).toBeUndefined();
+  // The digest of earlier versions covers the list as it is.
+  const earlier = hash('sha256', readFileSync(path.join(root, listName)), 'hex');
+  expect(earlier).not.toBe(beside.digest);
+  expect(await problemOfWeights(root, { ...identity, digest: earlier })).toBeUndefined();
+  writeFileSync(path.join(root, 'adapter_model.safetensors'), 'Weights');
+  expect(await problemOfWeights(root, { ...identity, digest: earlier })).toMatch(/differs from/);
 });
