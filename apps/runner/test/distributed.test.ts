@@ -4,7 +4,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { causesOf, openStatus, renderCauses } from '@trinity-rft/inspect';
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { runHere, type RunHere } from './support/run-here.js';
 import { metricLines, usedRows, weightsDigest } from './support/run-record.js';
 import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';
@@ -288,12 +288,14 @@ it.each(['both', 'distributed'])(
     const file = workspace.config(`${name}.yaml`, { name }, short('unjudged'));
     const interrupt = new AbortController();
     const { signal } = interrupt;
+    // Ends the loop and the runs at a timeout, too.
+    onTestFinished(() => interrupt.abort());
     const run =
       mode === 'both'
         ? [runHere(workspace, file, { signal })]
         : [distributed(name, [short('unjudged')], signal)];
     let why = '';
-    while (!why.includes('the rewards of 4 tasks')) {
+    while (!why.includes('the rewards of 4 tasks') && !signal.aborted) {
       await pause(100);
       const reader = await openStatus(job(name)).catch(() => undefined);
       const status = await reader?.look().catch(() => undefined);
