@@ -63,8 +63,8 @@ async function publish(
   await mkdir(filling, { recursive: true });
   const merged = !takesAdapters(stage, engine.capabilities);
   await engine.trainer.save(filling, { optimizer: false, merged });
-  const { list, digest } = await writeWeightList(filling, { run: stage.name, version });
   const probe = await scoreProbe(engine.trainer, probeTokens(format, maxModelLen));
+  const { list, digest } = await writeWeightList(filling, { run: stage.name, version, probe });
   const inStore = stage.synchronizer.syncMethod === 'memory';
   if (inStore) {
     const put = (file: string, bytes: Uint8Array): Promise<void> =>
