@@ -26,7 +26,7 @@ export interface JoinedRun {
    * Reports a wait with every heartbeat only, for a wait on people, which may take days.
    * @returns function that ends the wait
    */
-  showWait(what: string): () => void;
+  readonly showWait: (what: string) => () => void;
   /** Reports a wait until `work` is done. */
   waitFor<T>(wait: Pick<Wait, 'what' | 'on'>, work: () => Promise<T>): Promise<T>;
   /** Signal that aborts with the reason once another process has replaced this one. */

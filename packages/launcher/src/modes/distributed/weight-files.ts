@@ -16,7 +16,7 @@ export interface WeightList {
   /** Name of the training run that made the weights. */
   readonly run: string;
   readonly version: number;
-  /** What tells weights apart if the folder has only their addresses. */
+  /** Scores that tell weights apart if the folder has only their addresses. */
   readonly probe?: DeliveryProbe;
   readonly files: readonly CheckpointFile[];
 }
