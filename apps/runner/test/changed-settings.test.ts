@@ -173,7 +173,11 @@ describe('a change that would make it neither the old run nor the new one', () =
     const line = error?.message.split('\n').find((text) => text.includes(` ${key}: `));
     expect(error?.message).toMatch(/begun\.yaml(?::\d+:\d+| has)/);
     expect(line ?? error?.message).toContain(`${key}: changed ${change}`);
-    expect(line ?? error?.message).toContain('Change it back, or give the new run another name.');
+    const back =
+      key === 'buffer.train_batch_size'
+        ? `Set ${key}: 16 to continue as it began`
+        : 'Change it back';
+    expect(line ?? error?.message).toContain(`${back}, or give the new run another name.`);
     expect(readFileSync(recordOf('begun'), 'utf8')).toBe(before);
   });
 

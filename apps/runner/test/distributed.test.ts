@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
-import { beforeAll, expect, it } from 'vitest';
+import { causesOf, openStatus, renderCauses } from '@trinity-rft/inspect';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { runHere, type RunHere } from './support/run-here.js';
 import { metricLines, usedRows, weightsDigest } from './support/run-record.js';
 import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';
@@ -14,6 +15,7 @@ beforeAll(async () => {
   workspace.write('plugins/twice.ts', twice);
   workspace.write('plugins/halting.ts', halting);
   workspace.write('plugins/judged.ts', judged);
+  workspace.write('plugins/unjudged.ts', unjudged);
   const rows = Array.from({ length: 40 }, (_, i) => ({
     question: `${i % 10}+${i % 7}=`,
     answer: String(((i % 10) + (i % 7)) % 10),
@@ -80,6 +82,11 @@ export const judged = defineWorkflow({
   },
 });
 `;
+
+/** Workflow in which every second task waits for a reward that nothing gives. */
+const unjudged = judged
+  .replaceAll('judged', 'unjudged')
+  .replace('setTimeout(() => void judge(endpoint, runId), 50);', '');
 
 const job = (name: string): string => path.join(workspace.root, 'runs/tests', name);
 
@@ -272,6 +279,33 @@ function hasMember(name: string, role = 'explorer'): boolean {
     return false;
   }
 }
+
+it.each(['both', 'distributed'])(
+  'says in mode %s that it waits for rewards once all tasks are explored',
+  { timeout: 120_000 },
+  async (mode) => {
+    const name = `unjudged_${mode}`;
+    const file = workspace.config(`${name}.yaml`, { name }, short('unjudged'));
+    const interrupt = new AbortController();
+    const { signal } = interrupt;
+    // Ends the loop and the runs at a timeout, too.
+    onTestFinished(() => interrupt.abort());
+    const run =
+      mode === 'both'
+        ? [runHere(workspace, file, { signal })]
+        : [distributed(name, [short('unjudged')], signal)];
+    let why = '';
+    while (!why.includes('the rewards of 4 tasks') && !signal.aborted) {
+      await pause(100);
+      const reader = await openStatus(job(name)).catch(() => undefined);
+      const status = await reader?.look().catch(() => undefined);
+      why = status === undefined ? '' : renderCauses(causesOf(status));
+      await reader?.close();
+    }
+    interrupt.abort();
+    expect((await Promise.all(run)).flat().flatMap(({ error }) => error ?? [])).toEqual([]);
+  },
+);
 
 it('refuses a process whose configuration differs, and says in what', async () => {
   const own = (name: string, over: Tree): string =>

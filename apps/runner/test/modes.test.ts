@@ -1,9 +1,11 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { sqliteExperienceStore } from '@trinity-rft/buffer';
+import { readStory } from '@trinity-rft/inspect';
+import { readEnd } from '@trinity-rft/launcher/files';
 import { defineWorkflow } from '@trinity-rft/workflow';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { finishHere, runHere } from './support/run-here.js';
+import { finishHere, runHere, type RunHere } from './support/run-here.js';
 import { metricLines, usedRows, weightsDigest, type MetricLine } from './support/run-record.js';
 import { killedTrinity, runArgs } from './support/trinity.js';
 import {
@@ -352,7 +354,85 @@ describe('mode bench', () => {
   );
 });
 
+it.each<readonly [string, Tree]>([
+  ['alone', { mode: 'bench' }],
+  ['alone-staged', { stages: [{ stage_name: 'measure', mode: 'bench' }] }],
+])('records a benchmark, %s, until a training run begins there', async (name, mode) => {
+  const bench: Tree = { ...mode, explorer: { eval_on_startup: true } };
+  const here = async () =>
+    readStory(path.join(job(name), mode['stages'] === undefined ? '' : 'measure'));
+  await finishHere(workspace, name, evalTasksets, bench);
+  const story = await here();
+  expect(story).toMatchObject({ state: 'finished', verdict: { kind: 'measured' } });
+  expect(story.verdict.text).toMatch(/^On the evaluation tasks "fresh", .* \(95 % interval .* to /);
+  expect(story.actions.map(({ name: action }) => action)).not.toContain('evaluate');
+  await finishHere(workspace, name, evalTasksets, bench);
+  const file = workspace.config(`${name}.yaml`, { name });
+  const { summary, output } = await runHere(workspace, file);
+  expect(summary).toMatchObject({ doneBefore: false, trainStep: 6 });
+  expect(output).not.toContain('changed from');
+  expect(await readEnd(job(name))).toMatchObject({ how: 'finished', trainStep: 6 });
+  expect((await readStory(job(name))).setup).toContainEqual({ name: 'algorithm', value: 'grpo' });
+});
+
 describe('stages', () => {
+  it('have the verdict of a benchmark after training', async () => {
+    const [warmup] = twoStages['stages'] as readonly Tree[];
+    const stages = [warmup!, { stage_name: 'measure', mode: 'bench', ...evalTasksets }];
+    await finish('measured', { stages });
+    expect(await readStory(path.join(job('measured'), 'measure'))).toMatchObject({
+      state: 'finished',
+      verdict: { kind: 'measured' },
+    });
+  });
+
+  it.each(['warmup', 'grpo'])(
+    'keep their record, interrupted in %s, when they are evaluated',
+    { timeout: 240_000 },
+    async (interrupted) => {
+      const name = `evaluated-${interrupted}`;
+      const stages = (twoStages['stages'] as readonly Tree[]).map((stage) =>
+        stage['stage_name'] === interrupted
+          ? { ...stage, buffer: { ...(stage['buffer'] as Tree), total_steps: 4000 } }
+          : stage,
+      );
+      const file = workspace.config(`${name}.yaml`, evalTasksets, { name, stages });
+      const steps = (): number => {
+        const folder = path.join(job(name), interrupted);
+        return existsSync(path.join(folder, 'monitor/metrics.jsonl'))
+          ? metricLines(folder).filter(({ role }) => role === 'trainer').length
+          : 0;
+      };
+      const trainFor = async (more: number): Promise<RunHere> => {
+        const interrupt = new AbortController();
+        const before = steps();
+        const look = setInterval(() => steps() >= before + more && interrupt.abort(), 20);
+        const ended = await runHere(workspace, file, { signal: interrupt.signal });
+        clearInterval(look);
+        return ended;
+      };
+      expect((await trainFor(2)).summary).toMatchObject({ interrupted: true });
+      const record = (): readonly string[] =>
+        ['stage_meta', 'end', 'settings', 'configuration'].map((each) =>
+          workspace.read(`runs/tests/${name}/${each}.json`),
+        );
+      const before = record();
+      const copy = workspace.write(`${name}-copy.yaml`, readFileSync(file, 'utf8'));
+      for (const evaluation of [
+        undefined,
+        { checkpoints: ['base'], onCheckpoint: () => undefined },
+      ]) {
+        const overrides = { mode: 'bench' };
+        const { error } = await runHere(workspace, copy, { overrides, evaluation });
+        // The second stage has no weights to start with before the first has ended.
+        expect(error === undefined).toBe(interrupted === 'grpo');
+        expect(record()).toEqual(before);
+      }
+      const again = await trainFor(1);
+      expect([again.error, again.summary?.interrupted]).toEqual([undefined, true]);
+    },
+  );
+
   it(
     'hand their weights on: the second begins with the last checkpoint of the first',
     { timeout: 240_000 },

@@ -71,6 +71,16 @@ describe('trinity verify', () => {
     },
   );
 
+  it('opens the weights of a run on a Tinker server without the server', async () => {
+    await finish('atOne', { model: { temperature: 1 } });
+    const tinker = { enable: true, base_url: 'http://127.0.0.1:1' };
+    const file = workspace.config('on-tinker.yaml', chatty, {
+      name: 'atOne',
+      model: { temperature: 1, tinker },
+    });
+    expect(await verify(file)).toMatchObject({ ok: true, checkedTokens: trained('atOne') });
+  });
+
   it('says what it could not check, and how to keep it', async () => {
     rmSync(path.join(job('steps'), 'global_step_2'), { recursive: true });
     const { exitCode, stdout } = await mainHere('verify', job('steps'));

@@ -26,6 +26,23 @@ describe('the sample strategy mix', () => {
     });
   });
 
+  it('leaves room for all runs of an explore step, unless the file sets the size', () => {
+    const parsed = (share: number, size = '') => {
+      const algorithm = mix(`expert_data_ratio: ${share}`);
+      const buffer = withExperts.replace('  train_batch_size: 8', size);
+      const { config, warnings } = parse(cwd, yaml({ algorithm, buffer }));
+      return { batch: config.stages[0]!.buffer.trainBatch, warnings };
+    };
+    for (let percent = 0; percent < 100; percent++) {
+      const { batch, warnings } = parsed(percent / 100);
+      expect([percent, batch.own, warnings]).toEqual([percent, 8, []]);
+    }
+    expect(parsed(0.25).batch.size).toBe(11);
+    expect(parsed(0.25, '  train_batch_size: 10').warnings).toEqual([
+      expect.stringContaining('got 10, of which 3 are expert rows, but an explore step makes 8'),
+    ]);
+  });
+
   it('is rejected without its buffer, at the key that names it', () => {
     const message = expect.stringContaining(
       'under "teachers", which is not among sft_dataset. Add it',

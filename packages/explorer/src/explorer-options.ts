@@ -8,6 +8,7 @@ import type {
 } from '@trinity-rft/core';
 import type { ExperienceShape } from '@trinity-rft/core/internal';
 import type { BatchUnit, ExperienceStore, JsonState, RowFeedback } from '@trinity-rft/core/store';
+import type { OnPause } from './runs/back-offs.js';
 import type { EnvironmentCircuits } from './runs/environment-circuits.js';
 import type { TaskOutcome } from './runs/outcome.js';
 import type { RunSettings } from './runs/run-attempt.js';
@@ -109,6 +110,11 @@ export interface ExplorerOptions extends TaskRunnerOptions {
    * no callback
    */
   readonly onProgress?: (progress: ExploreProgress) => void;
+  /**
+   * Called when rollouts start to wait for their environment, or the explorer for rewards. @default
+   * no callback
+   */
+  readonly onPause?: OnPause;
 
   readonly sync: ExploreSync;
   readonly sink: MetricSink;
@@ -123,12 +129,20 @@ export interface EvaluatedSet {
 
 export type OnEvaluated = (evaluated: EvaluatedSet) => void;
 
-/** Progress of the rollouts of one explore step or one evaluation set. */
+/** Progress of the rollouts of one explore step or one evaluation set, or of a wait. */
 export interface ExploreProgress {
-  /** Name such as `explore step 3` or `evaluation of held_out`. */
+  /**
+   * Name such as `explore step 3`, `evaluation of held_out`, or `waiting for the rewards of 2
+   * tasks`.
+   */
   readonly what: string;
-  readonly done: number;
+  /** Number of rollouts or tasks. */
   readonly total: number;
+  /**
+   * Number of those that have ended. Undefined while it is unknown, because other processes make
+   * the rollouts, and during a wait.
+   */
+  readonly done?: number;
 }
 
 /**

@@ -45,7 +45,7 @@ function explorerOf(
     evalInterval,
     onStored,
     ...parts
-  }: Pick<ExplorerOptions, 'sync' | 'operators'> & {
+  }: Pick<ExplorerOptions, 'sync' | 'operators' | 'runTasks' | 'onProgress'> & {
     readonly feed?: TaskFeed;
     readonly evalSets?: ExplorerOptions['evalSets'];
     readonly evalInterval?: number;
@@ -113,6 +113,33 @@ async function explore(maxInflightBatches: number | undefined) {
   const steps = await explorerOf(events, agent, { sync, maxInflightBatches }).run();
   return { steps, events, mostInFlight };
 }
+
+it('shows explore steps whose rollouts other processes make, without counting them', async () => {
+  const shown: string[] = [];
+  const agent = defineWorkflow({ name: 'agent', run: async () => 0 });
+  const sync: ExploreSync = {
+    isBoundary: () => false,
+    isSyncPoint: () => false,
+    exploreBoundary: () => Promise.reject(new Error('There is no boundary.')),
+  };
+  const run = { status: 'ok', run: 0, reward: 1, metrics: { reward: 1 }, seconds: 1 } as const;
+  await explorerOf([], agent, {
+    sync,
+    maxInflightBatches: 1,
+    onProgress: ({ what, done, total }) => void shown.push(`${what}: ${done} of ${total}`),
+    runTasks: async (tasks) =>
+      tasks.map((task) => ({
+        task,
+        runs: [{ ...run, experiences: [experience()] }],
+        ...{ retries: 0, timeouts: 0, seconds: 1 },
+      })),
+  }).run();
+  expect(shown.slice(0, 3)).toEqual([
+    'explore step 1: undefined of 1',
+    'explore step 1: 1 of 1',
+    'explore step 2: undefined of 1',
+  ]);
+});
 
 describe('explore steps without meeting points', () => {
   /** Explores six steps, two in flight; `step` may begin once `allow(step)` was called. */

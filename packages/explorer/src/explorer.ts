@@ -88,14 +88,25 @@ interface TaskRunner {
  * Creates a runner that delegates rollouts to other processes. They apply the over-rollout cut-offs
  * and count late results. Returns undefined if the explorer makes the rollouts itself.
  */
-function remoteTaskRunner({ runTasks, settings, signal }: ExplorerOptions): TaskRunner | undefined {
+function remoteTaskRunner({
+  runTasks,
+  settings,
+  signal,
+  onProgress,
+}: ExplorerOptions): TaskRunner | undefined {
   if (!runTasks) return undefined;
   const { overRollout = { returnPartialTasks: false } } = settings;
-  const run = (tasks: readonly Task[]): Promise<readonly TaskOutcome[]> => runTasks(tasks, signal);
+  const run: TaskRunner['runTasks'] = async (tasks, what) => {
+    const total = countRuns(tasks);
+    onProgress?.({ what, total });
+    const outcomes = await runTasks(tasks, signal);
+    onProgress?.({ what, total, done: total });
+    return outcomes;
+  };
   return {
     runTasks: run,
-    exploreTasks: async (tasks) =>
-      (await run(tasks)).map((outcome) => usableOutcome(outcome, overRollout)),
+    exploreTasks: async (tasks, what) =>
+      (await run(tasks, what)).map((outcome) => usableOutcome(outcome, overRollout)),
     takeLateResults: () => 0,
   };
 }
@@ -105,8 +116,8 @@ function remoteTaskRunner({ runTasks, settings, signal }: ExplorerOptions): Task
  * are in progress, over all steps and evaluations together.
  */
 function localTaskRunner(options: ExplorerOptions, timeLimits: TimeLimits): TaskRunner {
-  const { settings, runtime } = options;
-  const circuits = options.circuits ?? createEnvironmentCircuits({ settings, ...runtime });
+  const { settings, runtime, onPause } = options;
+  const circuits = options.circuits ?? createEnvironmentCircuits({ settings, onPause, ...runtime });
   let late = 0;
   const startTask = taskStarter({
     ...options,
@@ -135,12 +146,15 @@ function localTaskRunner(options: ExplorerOptions, timeLimits: TimeLimits): Task
   };
 }
 
+const countRuns = (tasks: readonly Task[]): number =>
+  tasks.reduce((sum, { repeatTimes }) => sum + repeatTimes, 0);
+
 function runCounter(
   tasks: readonly Task[],
   what: string,
   onProgress: ExplorerOptions['onProgress'],
 ): (count: number) => void {
-  const total = tasks.reduce((sum, { repeatTimes }) => sum + repeatTimes, 0);
+  const total = countRuns(tasks);
   let done = 0;
   onProgress?.({ what, done, total });
   return (count) => {

@@ -1,6 +1,7 @@
 import type { LateRewards } from '@trinity-rft/core/store';
 import { testRuntime } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
+import type { ExploreProgress } from './explorer-options.js';
 import { createLateGroups, type LateGroups } from './late-groups.js';
 
 /** Groups over a store in which `open` rollouts wait and the groups of `due` do not. */
@@ -37,21 +38,63 @@ describe('groups that wait for rewards', () => {
       },
       commit: () => undefined,
     };
+    const events: unknown[] = [];
     const late = createLateGroups({
       store: { lateRewards },
       settings: {},
       runtime,
+      onProgress: (progress: ExploreProgress) => events.push(progress),
+      onPause: (what: string) => {
+        events.push(what);
+        return () => events.push('over');
+      },
     } as unknown as Parameters<typeof createLateGroups>[0]);
     late.restore(1, ['1/0']);
     reads = 0;
     const ended = late.untilDue(new AbortController().signal);
     await runtime.clock.advance(9_999);
     expect([reads, runtime.clock.sleeping]).toEqual([0, 1]);
+    const what = 'waiting for the rewards of 1 task';
+    const begun = [{ what, total: 1 }, 'the rewards of 1 task'];
+    expect(events).toEqual(begun);
     await runtime.clock.advance(500);
     await ended;
+    expect(events).toEqual([...begun, 'over', { what, total: 1, done: 1 }]);
     expect(reads).toBe(0);
     late.take(2);
     expect([reads, late.waiting()]).toEqual([1, undefined]);
+  });
+
+  it('are counted anew as their rewards arrive', async () => {
+    const runtime = testRuntime();
+    let open = ['1/0/0', '1/0/1', '1/1/0'];
+    const shown: string[] = [];
+    const late = createLateGroups({
+      store: {
+        lateRewards: {
+          waiting: () => open.map((run) => ({ run, deadline: Infinity })),
+          due: () => ['1/0', '1/1', '1/2'].map((task) => ({ task, step: 1, runs: [] })),
+          commit: () => undefined,
+        },
+      },
+      settings: {},
+      runtime,
+      onPause: (what: string) => {
+        shown.push(what);
+        return () => shown.push('over');
+      },
+    } as unknown as Parameters<typeof createLateGroups>[0]);
+    late.restore(1, ['1/0', '1/1', '1/2']);
+    const ended = late.untilDue(new AbortController().signal);
+    for (const rest of [['1/0/1', '1/1/0'], ['1/1/0'], []]) {
+      open = rest;
+      await runtime.clock.advance(500);
+    }
+    await ended;
+    const [two, one] = ['the rewards of 2 tasks', 'the rewards of 1 task'];
+    expect(shown).toEqual([two, 'over', one, 'over']);
+    await late.untilDue(new AbortController().signal);
+    expect(shown).toHaveLength(4);
   });
 
   it('are refused by name if the store does not contain them', () => {

@@ -44,7 +44,9 @@ export function createLateGroups({
   store,
   settings: { failureReward },
   runtime: { clock, logger },
-}: Pick<ExplorerOptions, 'store' | 'settings' | 'runtime'>): LateGroups {
+  onProgress,
+  onPause,
+}: Pick<ExplorerOptions, 'store' | 'settings' | 'runtime' | 'onProgress' | 'onPause'>): LateGroups {
   const rewards: typeof none = store.lateRewards ?? none;
   let waiting: readonly string[] = [];
   let counts = { scored: 0, expired: 0 };
@@ -55,6 +57,11 @@ export function createLateGroups({
     const due = rewards.due(clock.now());
     assertStored(waiting, { open, due });
     return due;
+  };
+  /** Counts the tasks of open rollouts. Reading the due groups would decode all experiences. */
+  const countOpen = (): number => {
+    const open = rewards.waiting().filter(({ deadline }) => deadline > clock.now());
+    return new Set(open.map(({ run }) => taskOf(run))).size;
   };
   return {
     take: (step) => {
@@ -96,16 +103,39 @@ export function createLateGroups({
       };
     },
     untilDue: async (signal) => {
-      if (waiting.length > 0)
-        logger.info(
-          `All tasks are explored. Waits for the rewards of ${waiting.length} of them, at the latest until their deadlines: trinity reward RUN ID VALUE.`,
-        );
-      // Reading the due groups instead would decode all experiences at each check.
-      while (rewards.waiting().some(({ deadline }) => deadline > clock.now()))
-        await clock.sleep(lookEveryMs, signal);
+      let shown: { readonly total: number; readonly end: () => void } | undefined;
+      const show = (total: number): NonNullable<typeof shown> => {
+        const rewarded = `the rewards of ${total} task${total === 1 ? '' : 's'}`;
+        if (!shown)
+          logger.info(
+            `All tasks are explored. Waits for ${rewarded}, at the latest until their deadlines: trinity reward RUN ID VALUE.`,
+          );
+        shown?.end();
+        const what = `waiting for ${rewarded}`;
+        onProgress?.({ what, total });
+        const endPause = onPause?.(rewarded);
+        return {
+          total,
+          end: () => {
+            endPause?.();
+            onProgress?.({ what, total, done: total });
+          },
+        };
+      };
+      try {
+        for (let total = countOpen(); total > 0; total = countOpen()) {
+          if (total !== shown?.total) shown = show(total);
+          await clock.sleep(lookEveryMs, signal);
+        }
+      } finally {
+        shown?.end();
+      }
     },
   };
 }
+
+/** Returns the task `batch/task` of a rollout `batch/task/run`. */
+const taskOf = (run: string): string => run.slice(0, run.lastIndexOf('/'));
 
 /**
  * Checks that the store contains every waiting task.
@@ -120,7 +150,7 @@ function assertStored(
   },
 ): void {
   const tasks = new Set(stored.due.map(({ task }) => task));
-  for (const { run } of stored.open) tasks.add(run.slice(0, run.lastIndexOf('/')));
+  for (const { run } of stored.open) tasks.add(taskOf(run));
   const lost = waiting.filter((task) => !tasks.has(task));
   if (lost.length === 0) return;
   throw new BufferError(

@@ -31,7 +31,13 @@ const model = (folder: string, seed: number): Promise<unknown> =>
   });
 
 async function listed(folder: string, run: string, version: number): Promise<string> {
-  return (await writeWeightList(at(folder), { run, version })).digest;
+  return (
+    await writeWeightList(at(folder), {
+      run,
+      version,
+      probe: { tokens: [], promptLength: 0, logprobs: [] },
+    })
+  ).digest;
 }
 
 /** Log-probabilities of the fixed text, as the trainer computes them. */

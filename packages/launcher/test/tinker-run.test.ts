@@ -9,7 +9,7 @@ import { fakeEngine, testRuntime } from '@trinity-rft/testing';
 import { defineReward } from '@trinity-rft/workflow';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createModel } from '../src/create-model.js';
-import { run } from '../src/run/run.js';
+import { run, type RunOptions } from '../src/run/run.js';
 import { usedSteps } from './support/used-steps.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-tinker-run-'));
@@ -67,7 +67,12 @@ const digits = defineReward({
   score: ({ response }) => response.replaceAll(/\D/g, '').length,
 });
 
-const runOnServer = (name: string, steps: number, changes: Readonly<Record<string, unknown>>) => {
+const runOnServer = (
+  name: string,
+  steps: number,
+  changes: Readonly<Record<string, unknown>>,
+  more: Partial<RunOptions> = {},
+) => {
   const config = {
     name,
     checkpoint_root_dir: 'runs',
@@ -95,7 +100,7 @@ const runOnServer = (name: string, steps: number, changes: Readonly<Record<strin
   writeFileSync(configPath, JSON.stringify(config));
   const terminal = { write: () => undefined, isTTY: false, columns: () => 80 };
   const env = { TINKER_API_KEY: apiKey };
-  return run({ configPath, cwd: root, rewardFns: [digits], terminal, env });
+  return run({ configPath, cwd: root, rewardFns: [digits], terminal, env, ...more });
 };
 
 const ppo = { algorithm: { algorithm_type: 'ppo', repeat_times: 2 } };
@@ -203,4 +208,34 @@ describe('a run whose server fails', () => {
     fault = () => undefined;
     await expectNothingTwice('full', 3);
   });
+
+  it.each(['memory', 'checkpoint'])(
+    'goes on from the weights that it has published to explorers in other processes, by %s',
+    async (method) => {
+      const name = `published-${method}`;
+      const changes = {
+        ...grpo,
+        synchronizer: { sync_method: method },
+        trainer: { save_interval: 3 },
+      };
+      const side = (overrides: NonNullable<RunOptions['overrides']>, signal?: AbortSignal) =>
+        runOnServer(name, 3, changes, { overrides, signal });
+      const ended = new AbortController();
+      const explorer = side({ mode: 'explore', explorer: { name: 'one' } }, ended.signal);
+      const metrics = path.join(root, 'runs', 'Trinity-RFT', name, 'monitor', 'metrics.jsonl');
+      fault = (verb) => {
+        if (verb !== 'step' || !existsSync(metrics)) return;
+        if (!readFileSync(metrics, 'utf8').includes('"role":"trainer"')) return;
+        throw new RangeError('The second step fails.');
+      };
+      await expect(side({ mode: 'train' })).rejects.toThrow('The second step fails.');
+      fault = () => undefined;
+      try {
+        expect((await side({ mode: 'train' })).trainStep).toBe(3);
+      } finally {
+        ended.abort();
+        await explorer;
+      }
+    },
+  );
 });

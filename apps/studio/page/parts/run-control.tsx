@@ -22,7 +22,7 @@ function verbOf({ id, state, steps, noTotal }: RunSummary): 'stop' | 'resume' | 
   if (hasLastEvent()) return undefined;
   const hasSteps = steps !== undefined || noTotal !== undefined;
   const areEvaluations = /(^|\/)evaluations$/.test(id) && !hasSteps;
-  return areEvaluations && state !== 'running' ? undefined : verbs[state];
+  return areEvaluations ? undefined : verbs[state];
 }
 
 export const canBeControlled = (run: RunSummary): boolean => verbOf(run) !== undefined;

@@ -182,5 +182,8 @@ describe('readExperiences', () => {
       /cannot be read: .*Expected the experience store of a run/,
     );
     expect(() => readExperiences(path.join(root, 'none.db'))).toThrow('there is no such file');
+    expect(() => readExperiences('postgresql://me:secret@host/runs')).toThrow(
+      /^The experiences in postgresql:\/\/me:(?!secret).* name buffer\/experience_buffer.db there/,
+    );
   });
 });

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { TrinityError, type Experience, BufferError, describeError } from '@trinity-rft/core';
 import { eachRow, openSqlite } from '@trinity-rft/core/store';
+import { redactText } from '@trinity-rft/core/support';
 import { headReader, type HeadReader } from './read-heads.js';
 import { useReader, type UseReader } from './read-uses.js';
 import { hasChecksums } from './schema.js';
@@ -47,6 +48,11 @@ export interface ExperienceRow {
  * @throws BufferError if the file does not exist or is not an experience store
  */
 export function readExperiences(path: string): ExperienceReader {
+  if (/^\w+:\/\//.test(path))
+    throw unreadable(
+      redactText(path),
+      'it is an address, not the path of a file. A run whose processes meet in a database keeps its experiences in the folder of its trainer: name buffer/experience_buffer.db there',
+    );
   if (!existsSync(path)) throw unreadable(path, 'there is no such file');
   const database = naming(path, () => openSqlite(path, { readOnly: true }));
   const statement = (sql: string): ReturnType<DatabaseSync['prepare']> =>

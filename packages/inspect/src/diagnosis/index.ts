@@ -16,6 +16,7 @@ export { partNames } from './evidence/parts.js';
 export { renderFindings } from './render.js';
 export type { Evidence, Finding, RolloutFilter, Rule } from './evidence/rule.js';
 export {
+  benchmarkScores,
   evaluationChanges,
   verdictOf,
   type EvaluationChange,

@@ -152,6 +152,33 @@ function changeOf(
   return { change, text, set, role, metric, before, after, difference, interval, paired };
 }
 
+/**
+ * Returns a sentence for each set with the newest score of a benchmark. Returns none for a run that
+ * has trained.
+ */
+export function benchmarkScores(run: RunRecord): readonly string[] {
+  if (run.names('trainer').length > 0) return [];
+  const found = new Map<string, string>();
+  for (const key of ['reward', 'accuracy'])
+    for (const metric of run.names('bench')) {
+      const [, set, measured] = evalName.exec(metric) ?? [];
+      if (set === undefined || measured !== key || found.has(set)) continue;
+      const [score, low, high] = ['', '/ci95_low', '/ci95_high'].map(
+        (part) => run.points('bench', `${metric}${part}`).at(-1)?.value,
+      );
+      if (score === undefined || !Number.isFinite(score)) continue;
+      const interval =
+        low === undefined || high === undefined
+          ? ''
+          : ` (95 % interval ${short(low)} to ${short(high)})`;
+      found.set(
+        set,
+        `On the evaluation tasks "${set}", the ${measuredAs(metric)} is ${short(score)}${interval}.`,
+      );
+    }
+  return [...found.values()];
+}
+
 const measuredAs = (metric: string): string =>
   evalName.exec(metric)?.[2] === 'accuracy' ? 'accuracy' : 'mean reward';
 

@@ -76,6 +76,24 @@ const twoEvaluations: WrittenRun = {
 };
 
 describe('the story of a run', () => {
+  it('counts the tokens that explorers in other processes sampled', async () => {
+    const explorer = () => ({
+      'rollout/response_tokens/mean': 10,
+      'rollout/steps/mean': 2,
+      'rollout/runs/ok': 8,
+    });
+    const { story } = await storyOfRun('distributed', {
+      explorer,
+      trainer: () => ({ 'perf/sampled_tokens': 0, 'perf/processor_seconds': 2 }),
+    });
+    expect(story.cost).toMatchObject({ sampledTokens: 12 * 160, processorSeconds: 24 });
+    expect(renderStory(story)).toMatch(/processor time of the trainer/);
+    // Responses may contain tokens that no model sampled, such as answers of tools.
+    const trainer = () => ({ 'perf/sampled_tokens': 100 });
+    const counted = await storyOfRun('counted', { explorer, trainer });
+    expect(counted.story.cost).toMatchObject({ sampledTokens: 12 * 100 });
+  });
+
   it('says that it learned, with the difference task by task, answers, cost and what comes next', async () => {
     const { folder, story } = await storyOfRun('learned', twoEvaluations, (place) => {
       record(place, 0, rows(2));

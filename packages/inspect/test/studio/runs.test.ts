@@ -93,7 +93,14 @@ it('tells by its lock whether a run is live, as its id may belong to another pro
   write('job/monitor/metrics.jsonl', '{"role":"trainer","step":1,"metrics":{},"timing":{}}\n');
   write('job/stage_meta.json', '{"latest_stage":0}');
   const unlock = await lockRun(job);
-  expect(await runs()).toMatchObject([{ state: 'running', pid: process.pid }]);
+  write('job/evaluations/monitor/metrics.jsonl', '');
+  expect(
+    Object.fromEntries((await runs()).map(({ id, state, pid }) => [id, [state, pid]])),
+  ).toEqual({
+    job: ['running', process.pid],
+    'job/evaluations': ['running', undefined],
+  });
+  rmSync(path.join(job, 'evaluations'), { recursive: true });
   await unlock();
   await writeFailure(job, new Error('It ended.'));
   // A killed run leaves its id; here it is the id of a process that is alive.
@@ -122,11 +129,37 @@ it.each([
     for (const stage of ['sft', 'grpo']) {
       write(`job/${stage}/monitor/metrics.jsonl`, '');
       write(`job/${stage}/log/trinity.log`, '');
+      write(`job/${stage}/evaluations/monitor/metrics.jsonl`, '');
     }
     const states = (await runs()).map((run) => [run.id, run.state]);
-    expect(Object.fromEntries(states)).toEqual({ 'job/sft': 'finished', 'job/grpo': state });
+    expect(Object.fromEntries(states)).toEqual({
+      'job/sft': 'finished',
+      'job/sft/evaluations': 'finished',
+      'job/grpo': state,
+      'job/grpo/evaluations': 'finished',
+    });
   },
 );
+
+it.each([
+  [{ how: 'finished' }, { state: 'finished' }],
+  [{ how: 'interrupted' }, { state: 'stopped' }],
+  [
+    { how: 'failed', error: { message: 'No.' } },
+    { state: 'failed', failure: 'No.' },
+  ],
+])('knows the end of a benchmark, %o', async (end, expected) => {
+  const set = 'buffer.explorer_input.eval_tasksets[0]';
+  const stage = { mode: 'bench', [`${set}.name`]: 'held_out', [`${set}.repeat_times`]: 1 };
+  write('job/settings.json', JSON.stringify({ jobDirectory: root, stages: [stage] }));
+  write('job/end.json', JSON.stringify({ ...end, at: 0 }));
+  const metric = 'bench/held_out/reward/mean@1';
+  const metrics = { [metric]: 0.25, [`${metric}/ci95_low`]: 0.125, [`${metric}/ci95_high`]: 0.5 };
+  const line = { role: 'bench', step: 0, metrics, timing: {} };
+  write('job/monitor/metrics.jsonl', `${JSON.stringify(line)}\n`);
+  const evaluation = { metric, mean: 0.25, low: 0.125, high: 0.5 };
+  expect(await runs()).toMatchObject([{ ...expected, evaluation }]);
+});
 
 it('has the latest evaluation with its interval', async () => {
   const set = 'buffer.explorer_input.eval_tasksets[0]';

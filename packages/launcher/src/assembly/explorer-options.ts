@@ -2,11 +2,7 @@
 import { createOperators } from '@trinity-rft/algorithm';
 import type { MetricSink, Runtime } from '@trinity-rft/core';
 import type { DynamicSampling, ExplorerOptions } from '@trinity-rft/explorer';
-import {
-  createEnvironmentCircuits,
-  type OnPause,
-  type TaskRunnerOptions,
-} from '@trinity-rft/explorer/internal';
+import type { OnPause, TaskRunnerOptions } from '@trinity-rft/explorer/internal';
 import type { StageConfig } from '@trinity-rft/config';
 import type { Extensions, TaskParts } from '../context/stage-context.js';
 import { rewardFnFinder } from './reward-functions.js';
@@ -58,7 +54,6 @@ export function explorerOptions(
 ): Omit<ExplorerOptions, 'store' | 'sync' | 'signal' | 'advantage'> {
   return {
     ...taskRunnerOptions(stage, runtime, extensions, runs.createModel),
-    circuits: createEnvironmentCircuits({ settings: stage.explorer, onPause, ...runtime }),
     runTasks: runs.runTasks,
     policyVersion: runs.policyVersion,
     feed: tasks.feed,
@@ -74,6 +69,7 @@ export function explorerOptions(
     detailedStats: stage.monitor.detailedStats,
     onEvaluated: answerWriter(stage, runtime.logger),
     onProgress,
+    onPause,
     onExplored: stage.trainer.enablePreview ? previewWriter(stage, runtime.logger) : undefined,
     sink,
   };

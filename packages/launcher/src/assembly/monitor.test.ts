@@ -71,6 +71,26 @@ it('closes the sinks that are open when a later one cannot be opened', async () 
   expect(isOpen).toBe(false);
 });
 
+it('shows work without counting rollouts that other processes make', async () => {
+  let shown = '';
+  const write = (text: string): undefined => void (shown += text);
+  const { clock, opened } = open(stageWith(), [], write);
+  const monitor = opened();
+  const texts: string[] = [];
+  for (const done of [undefined, 3, 8]) {
+    monitor.onProgress({ what: 'explore step 1', total: 8, done });
+    shown = '';
+    await clock.advance(120_000);
+    texts.push(shown);
+  }
+  expect(texts).toEqual([
+    expect.stringMatching(/^explore step 1 \(/),
+    expect.stringMatching(/^explore step 1: 3\/8 runs \(/),
+    expect.stringMatching(/^training \(/),
+  ]);
+  await monitor.close('finished');
+});
+
 it('says that a server serves, once it has opened its model', async () => {
   let shown = '';
   const write = (text: string): undefined => void (shown += text);

@@ -115,10 +115,10 @@ export function openMonitor(
         close: () => tee.close(),
       };
     },
-    onProgress: ({ what, done, total }) =>
-      done < total
-        ? screen.setActivity(what, `${done}/${total} runs`)
-        : screen.setActivity(afterRuns(stage)),
+    onProgress: ({ what, done, total }) => {
+      if (done === total) screen.setActivity(afterRuns(stage));
+      else screen.setActivity(what, done === undefined ? undefined : `${done}/${total} runs`);
+    },
     expectSteps: (total) => screen.setTotalSteps(total),
     close: async (outcome) => {
       for (const service of services) service.setOutcome(outcome);

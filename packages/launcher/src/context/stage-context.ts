@@ -87,7 +87,8 @@ export interface StageContext extends ModeOptions {
    */
   readonly watch?: WatchSynchronizer;
   /**
-   * Called when rollouts wait for their environment, so that `trinity status` can show this wait.
+   * Called when rollouts wait for their environment, or the explorer for rewards, so that `trinity
+   * status` can show this wait.
    * @default undefined: the wait is only logged
    */
   readonly onPause?: OnPause;

@@ -147,11 +147,7 @@ async function explore(
     ...side.options,
     circuits: createEnvironmentCircuits({
       settings: stage.explorer,
-      onPause: (what) => {
-        const { promise, resolve } = Promise.withResolvers<void>();
-        void joined.waitFor({ what, on: undefined }, () => promise);
-        return resolve;
-      },
+      onPause: (what) => joined.beginWait({ what, on: undefined }),
       ...runtime,
     }),
     timeLimit,

@@ -28,7 +28,7 @@ export async function runTrainer(context: StageContext): Promise<StageResult> {
       withMadeTasks({ ...context, stage }, hasBegun),
     );
     await shareTasks(stage, { store, member: joined.member });
-    return runLoop({ ...context, stage: made, hasBegun }, remote);
+    return runLoop({ ...context, stage: made, hasBegun, onPause: joined.showWait }, remote);
   });
 }
 

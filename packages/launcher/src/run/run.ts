@@ -40,6 +40,7 @@ import { lockRun } from './lock.js';
 import { hasBegun, readStageProgress, writeStageProgress } from './progress.js';
 import { withRecordedDevices } from './changes/devices.js';
 import { inputsOf } from './changes/inputs.js';
+import { forgetBenchmark } from './changes/record.js';
 import {
   describeChanges,
   describeInputs,
@@ -158,7 +159,8 @@ async function runRead(
   const { jobDirectory, stages } = config;
   const { latestStage } = await readStageProgress(jobDirectory);
   // An evaluation uses the last stage.
-  const from = Math.min(evaluation ? Infinity : latestStage, stages.length - 1);
+  const evaluates = evaluation !== undefined || options.overrides?.['mode'] === 'bench';
+  const from = Math.min(evaluates ? Infinity : latestStage, stages.length - 1);
   // All stages are checked now, so that a mistake in the last stage is found before hours of work.
   const { warnings, digests } = await unlessInterrupted<Partial<CheckedFiles>>(signal, {}, () =>
     checkFiles({ ...read, config }, extensions, { from, env, signal }),
@@ -172,7 +174,7 @@ async function runRead(
     const surroundings = { terminal, clock, signal, env, extensions, ...caller };
     const file = read.file && path.resolve(cwd, read.file);
     const isAccepted = options.acceptChangedFiles ?? false;
-    const reads = { from, digests, cwd, isAccepted };
+    const reads = { from, digests, cwd, isAccepted, evaluates };
     return await runLocked({ ...read, config, file }, surroundings, reads);
   } finally {
     await telemetry?.close();
@@ -271,6 +273,8 @@ interface Reads {
   /** Directory that relative paths in arguments start from. */
   readonly cwd: string;
   readonly isAccepted: boolean;
+  /** True if the caller, not the file, asks for an evaluation. */
+  readonly evaluates: boolean;
 }
 
 /**
@@ -296,19 +300,25 @@ async function runLocked(
     maxTimeoutMs: Math.max(...stages.map(({ explorer }) => explorer.maxTimeoutMs)),
     signal,
   });
-  // A benchmark does not change the recorded end of the training run.
-  const keepsEnd = role === 'run' && stages.slice(reads.from).some(({ mode }) => mode !== 'bench');
+  // A benchmark and an evaluation do not change the record of a training run.
+  const isBenchmark =
+    !reads.evaluates &&
+    stages.every(({ mode }) => mode === 'bench') &&
+    !(await hasBegun(jobDirectory));
+  const trains = stages.slice(reads.from).some(({ mode }) => mode !== 'bench');
+  const keepsEnd = role === 'run' && (trains || isBenchmark);
   let end: Omit<RunEnd, 'at'> = { how: 'failed' };
   try {
     if (keepsEnd) await forgetEnd(place);
     // A benchmark records its file only if no training run has recorded its own.
     const isOwn = keepsEnd || (role === 'run' && (await readSource(place)) === undefined);
     if (isOwn && loaded.file !== undefined) await writeSource(place, loaded.file);
-    const summary = await runStages(loaded, surroundings, reads);
+    const summary = await runStages(loaded, surroundings, { ...reads, isBenchmark });
     const { trainStep, interrupted } = summary;
+    const at = isBenchmark ? {} : { trainStep };
     end = interrupted
-      ? { how: 'interrupted', by: interruptOf(signal), trainStep }
-      : { how: 'finished', trainStep };
+      ? { how: 'interrupted', by: interruptOf(signal), ...at }
+      : { how: 'finished', ...at };
     return summary;
   } catch (error) {
     end = { how: 'failed', error: endErrorOf(error) };
@@ -328,8 +338,13 @@ async function runLocked(
 async function runStages(
   { config: given, problemAt = inNoFile }: ParsedConfig,
   surroundings: StageSurroundings,
-  { from, digests, cwd, isAccepted }: Reads,
+  { from, digests, cwd, isAccepted, isBenchmark }: Reads & { readonly isBenchmark: boolean },
 ): Promise<RunSummary> {
+  const begun = await hasBegun(given.jobDirectory);
+  // Benchmarks, explorers, and servers beside a trainer use a training run, but do not write its
+  // record.
+  const isGuest = areGuests(given.stages.slice(from)) || surroundings.serve?.train === false;
+  if (!isGuest && !begun) forgetBenchmark(given.jobDirectory);
   const config = withRecordedDevices(given);
   const { jobDirectory, name, continues, stages } = config;
   const { latestStage } = await readStageProgress(jobDirectory);
@@ -339,13 +354,9 @@ async function runStages(
       surroundings.terminal.write(
         `model.device: auto keeps ${model.device}, with which the run began.\n`,
       );
-  // Benchmarks, explorers, and servers beside a trainer use a training run, but do not write its
-  // record.
-  const isGuest = areGuests(remaining) || surroundings.serve?.train === false;
   const save = async (stage: number): Promise<void> => {
     if (!isGuest) await writeStageProgress(jobDirectory, { latestStage: stage });
   };
-  const begun = await hasBegun(jobDirectory);
   const changes = isGuest
     ? []
     : [...describeChanges({ config, latestStage, hasBegun: begun, problemAt })];
@@ -368,7 +379,7 @@ async function runStages(
         // Each change is logged once.
         changes: changes.splice(0),
         onStart: (placed) => {
-          if (!isGuest) recordSettings(config, placed, inputs);
+          if (!isGuest || isBenchmark) recordSettings(config, placed, inputs);
         },
       }),
     );

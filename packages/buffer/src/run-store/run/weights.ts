@@ -163,7 +163,7 @@ async function moveLater(
 
 const otherWeights = ({ version, digest }: PublishedWeights, other: string): BufferError =>
   new BufferError(
-    `Version ${version} is published with other weights (digest ${other.slice(0, 12)}, now ${digest.slice(0, 12)}): making its train steps again did not end in the same weights. Has the configuration, the model or the machine changed? Start the run again with another name.`,
+    `Version ${version} is published with other weights (digest ${other.slice(0, 12)}, now ${digest.slice(0, 12)}): making its train steps again did not end in the same weights. Has the configuration, the model, the machine, the Tinker server or the version of Trinity-RFT changed? Start the run again with another name.`,
     { code: 'STORE_OTHER_WEIGHTS' },
   );
 

@@ -72,11 +72,12 @@ interface Fit {
 /** Warns if an explore step and a train step differ in size, or may differ. */
 function explainFit(
   context: StageContext,
-  { own, unit }: TrainBatchConfig,
+  { size, own, unit }: TrainBatchConfig,
   { perExploreStep, timing }: Fit,
 ): void {
   const { batch_size: tasks } = context.input.buffer;
   if (own <= 0) return;
+  const got = own === size ? `got ${own}` : `got ${size}, of which ${size - own} are expert rows`;
   const makes = `an explore step makes ${perExploreStep} ${unit === 'tasks' ? 'tasks' : `runs (batch_size ${tasks} x repeat_times ${perExploreStep / tasks})`}`;
   if (unit === 'experiences')
     context.warn(
@@ -87,12 +88,12 @@ function explainFit(
     const steps = Math.ceil(perExploreStep / own);
     context.warn(
       sizeKey,
-      `got ${own}, but ${makes}, so each is trained on in ${steps} train steps. ${ageOf(context, timing, steps)} Remove the key to train once per explore step.`,
+      `${got}, but ${makes}, so each is trained on in ${steps} train steps. ${ageOf(context, timing, steps)} Remove the key to train once per explore step.`,
     );
   } else if (own > perExploreStep)
     context.warn(
       sizeKey,
-      `got ${own}, but ${makes}, so a train step waits for ${Math.ceil(own / perExploreStep)} of them, and their experiences are older. Remove the key to train once per explore step.`,
+      `${got}, but ${makes}, so a train step waits for ${Math.ceil(own / perExploreStep)} of them, and their experiences are older. Remove the key to train once per explore step.`,
     );
 }
 
@@ -134,11 +135,11 @@ export function trainStepsOf(
 }
 
 /**
- * Returns the size of a batch with `own` rows of the policy and the given share of expert rows.
- * Adds 1e-9 to compensate for rounding errors.
+ * Returns the size of a batch with `own` rows of the policy and the given share of expert rows, for
+ * which `expertCount` leaves `own` rows. Subtracts 1e-9 to compensate for rounding errors.
  */
 const batchWith = (own: number, share: number): number =>
-  share < 1 ? Math.floor(own / (1 - share) + 1e-9) : own;
+  share < 1 ? Math.ceil(own / (1 - share) - 1e-9) : own;
 
 /** Returns the share of expert rows in a train batch. */
 function expertShare({ sampleStrategy: { name, args } }: AlgorithmConfig): number {

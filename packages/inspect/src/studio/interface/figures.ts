@@ -33,7 +33,10 @@ export function costFigures({
 }: Story['cost']): readonly (readonly [label: string, value: string])[] {
   const figures = [
     ['wall time', seconds === undefined ? undefined : duration(seconds)],
-    ['processor time', processorSeconds === undefined ? undefined : duration(processorSeconds)],
+    [
+      'processor time of the trainer',
+      processorSeconds === undefined ? undefined : duration(processorSeconds),
+    ],
     ['tokens sampled', sampledTokens === undefined ? undefined : large(sampledTokens)],
     ['tokens trained', trainedTokens === undefined ? undefined : large(trainedTokens)],
     [

@@ -34,12 +34,13 @@ const verdict = z.object({
       'unclear',
       'notEvaluated',
       'notMeasured',
+      'measured',
       'running',
       'stopped',
       'failed',
     ])
     .describe(
-      '`notEvaluated`: only the training reward is known; `notMeasured`: no reward either.',
+      '`notEvaluated`: only the training reward is known; `notMeasured`: no reward either; `measured`: a benchmark, whose scores are in the text.',
     ),
   headline: z.string(),
   text: z.string().describe('Evidence in one or two sentences.'),

@@ -87,9 +87,10 @@ async function evaluationOf(
 ): Promise<Progress['evaluation']> {
   const set = 'buffer.explorer_input.eval_tasksets[0]';
   const [name, count] = [`${set}.name`, `${set}.repeat_times`].map((key) => String(settings[key]));
-  const metric = `eval/${name}/reward/mean@${count}`;
+  const [role, prefix] = settings['mode'] === 'bench' ? ['bench', 'bench'] : ['explorer', 'eval'];
+  const metric = `${prefix}/${name}/reward/mean@${count}`;
   const names = [metric, `${metric}/ci95_low`, `${metric}/ci95_high`];
-  const [mean, low, high] = (await metrics.columns('explorer', names)).map(lastOf);
+  const [mean, low, high] = (await metrics.columns(role, names)).map(lastOf);
   return mean === undefined ? undefined : { metric, mean, low, high };
 }
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { tryJson } from '@trinity-rft/core/support';
 import { readEnd } from '@trinity-rft/launcher/files';
 import { failureOf, runningProcess } from '../../verify/folder.js';
-import { isLatestStage, readSettings } from '../../verify/stages.js';
+import { isEvaluations, isLatestStage, readSettings } from '../../verify/stages.js';
 import type { RunSummary } from '../interface/types.js';
 
 export interface RunState {
@@ -30,6 +30,12 @@ export async function stateOf(folder: string, files: readonly string[]): Promise
   // A run that failed early has only written its log.
   const changed = Math.max(...times) || (await folderChangedAt(folder));
   const failure = await failureOf(folder);
+  if (failure === undefined && (await isEvaluations(folder))) {
+    const { state } = await stateOf(path.dirname(folder), files);
+    // The end of the run is not that of its evaluations, and its process is not theirs to stop.
+    const hasEnded = state === 'failed' || state === 'stopped';
+    return { state: hasEnded ? 'finished' : state, changedAt: changed };
+  }
   const job = await jobFolder(folder);
   const pid = (await runningProcess(job))?.pid;
   const isLatest = job === folder || (await isLatestStage(job, folder));
@@ -40,7 +46,9 @@ export async function stateOf(folder: string, files: readonly string[]): Promise
   if (failure !== undefined) return { ...common, state: 'failed' };
   if (Date.now() - changed < recentMs && (await isThere(path.join(job, 'run.db'))))
     return { ...common, state: 'running' };
-  return { ...common, state: await endOf(job) };
+  const state = await endOf(job);
+  if (state !== 'failed') return { ...common, state };
+  return { ...common, state, failure: (await readEnd(job))?.error?.message };
 }
 
 /** Files that mark the folder of a run. */
@@ -57,16 +65,18 @@ export async function jobFolder(folder: string): Promise<string> {
 }
 
 /**
- * Returns the state of the latest stage of a run without a process. The stage is complete if
- * `stage_meta.json` counts as many completed stages as `settings.json` lists stages that have
- * begun. A recorded interruption takes precedence, because the interrupted continuation of a
- * completed run leaves this count unchanged.
+ * Returns the state of the latest stage of a run without a process. A benchmark alone has no
+ * `stage_meta.json`, only a recorded end. Otherwise, the stage is complete if `stage_meta.json`
+ * counts as many completed stages as `settings.json` lists stages that have begun. A recorded
+ * interruption takes precedence, because the interrupted continuation of a completed run leaves
+ * this count unchanged.
  */
 async function endOf(job: string): Promise<RunState['state']> {
   const text = await readFile(path.join(job, 'stage_meta.json'), 'utf8').catch(() => undefined);
   const meta = tryJson(text) as { readonly latest_stage: number } | null | undefined;
-  if (meta == null) return 'unknown';
-  if ((await readEnd(job))?.how === 'interrupted') return 'stopped';
+  const end = (await readEnd(job))?.how;
+  if (end === 'interrupted') return 'stopped';
+  if (meta == null) return end ?? 'unknown';
   const begun = (await readSettings(job))?.stages.length ?? 1;
   return meta.latest_stage >= begun ? 'finished' : 'stopped';
 }

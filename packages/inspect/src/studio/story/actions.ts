@@ -34,6 +34,7 @@ const plans: Readonly<Record<Situation['verdict'], readonly ActionName[]>> = {
   unclear: ['evaluate', 'doctor', 'whatIf'],
   same: ['raise', 'doctor', 'whatIf', 'chat'],
   worse: ['doctor', 'whatIf', 'chat'],
+  measured: ['serve'],
   running: ['watch', 'doctor'],
   stopped: ['resume', 'doctor', 'chat'],
   failed: ['resume', 'log'],

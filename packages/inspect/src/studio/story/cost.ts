@@ -49,8 +49,9 @@ export async function costOf(
   settings: RunSettings,
   time: readonly Time[],
 ): Promise<Story['cost']> {
-  const sampledTokens =
-    (await sumOf(file, 'trainer', 'perf/sampled_tokens')) ?? (await exploredTokens(file));
+  // An engine counts only the tokens that it sampled: none if other processes are the explorers.
+  const counted = await sumOf(file, 'trainer', 'perf/sampled_tokens');
+  const sampledTokens = counted || (await exploredTokens(file)) || undefined;
   const trainedTokens = await sumOf(file, 'trainer', 'perf/total_num_tokens');
   return {
     seconds: time.length === 0 ? undefined : Math.max(...time.map(({ seconds }) => seconds)),
@@ -61,23 +62,19 @@ export async function costOf(
   };
 }
 
-/**
- * Sum of the response tokens of all explore steps, for engines that do not count sampled tokens.
- */
-async function exploredTokens(file: MetricFile): Promise<number | undefined> {
+/** Sum of the response tokens of all explore steps. */
+async function exploredTokens(file: MetricFile): Promise<number> {
   const columns = await file.columns('explorer', [
     'rollout/response_tokens/mean',
     'rollout/steps/mean',
     'rollout/runs/ok',
   ]);
-  let [sum, found] = [0, false];
+  let sum = 0;
   for (let line = 0; line < (columns[0]?.length() ?? 0); line++) {
     const tokens = columns.reduce((product, column) => product * column.at(line), 1);
-    if (!Number.isFinite(tokens)) continue;
-    sum += tokens;
-    found = true;
+    if (Number.isFinite(tokens)) sum += tokens;
   }
-  return found ? Math.round(sum) : undefined;
+  return Math.round(sum);
 }
 
 /** Cost in dollars; undefined if no price is configured. */

@@ -1,7 +1,7 @@
 /** Story of a run: verdict, causes, and next steps. */
 import { checkpointSteps } from '@trinity-rft/core/engine';
 import { readSource } from '@trinity-rft/launcher/files';
-import { diagnose, evaluationChanges, verdictOf } from '../../diagnosis/index.js';
+import { benchmarkScores, diagnose, evaluationChanges, verdictOf } from '../../diagnosis/index.js';
 import { pairedRewards, readAnswers } from '../../report/answers.js';
 import { toFinding } from '../insight/diagnosis.js';
 import { withRecord } from '../insight/record.js';
@@ -22,10 +22,11 @@ export async function storyOf(run: Run): Promise<Story> {
   const settings = await settingsOf(place.folder);
   const answered = await readAnswers(place.folder, await tokenizerFolder(place));
   const pairedOf = pairedRewards(answered);
-  const { findings, changes, seen, hasRollouts } = await withRecord(run, (record) => ({
+  const { findings, changes, seen, scores, hasRollouts } = await withRecord(run, (record) => ({
     findings: diagnose(record).map(toFinding),
     changes: evaluationChanges(record, pairedOf),
     seen: verdictOf(record, pairedOf),
+    scores: benchmarkScores(record),
     hasRollouts: record.rollouts.length > 0,
   }));
   const summary = await run.summary();
@@ -34,7 +35,7 @@ export async function storyOf(run: Run): Promise<Story> {
   const shown = findings
     .filter(({ name }) => name !== 'run-failed')
     .map((each) => ({ ...each, advice: each.advice.replaceAll(/\bRUN\b/g, shellPath(folder)) }));
-  const verdict = storyVerdict(summary, seen);
+  const verdict = storyVerdict(summary, seen, scores);
   const time = await timeOf(metrics);
   return {
     name: place.id,

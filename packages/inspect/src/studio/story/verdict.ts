@@ -10,7 +10,12 @@ const noEvaluation =
   'Nothing was evaluated twice, so whether it got better at tasks outside the training set is unknown.';
 const noMeasure = 'There is neither a second evaluation nor a reward of at least three steps.';
 
-export function storyVerdict(summary: RunSummary, verdict: Verdict | undefined): StoryVerdict {
+/** @param scores sentences about the scores of a benchmark, which has nothing to compare */
+export function storyVerdict(
+  summary: RunSummary,
+  verdict: Verdict | undefined,
+  scores: readonly string[],
+): StoryVerdict {
   const { state } = summary;
   const evaluation = verdict?.evaluation && evaluationOf(verdict.evaluation);
   const seen = evidenceOf(verdict);
@@ -18,9 +23,11 @@ export function storyVerdict(summary: RunSummary, verdict: Verdict | undefined):
     return {
       kind: state,
       headline: unfinishedHeadline(state, summary),
-      text: [causeOf(summary) ?? [], verdict ? `So far: ${seen}` : []].flat().join('\n'),
+      text: [causeOf(summary) ?? [], verdict ? `So far: ${seen}` : [], scores].flat().join('\n'),
       evaluation,
     };
+  if (!verdict && scores.length > 0)
+    return { kind: 'measured', headline: 'Measured.', text: sentences(...scores) };
   const { kind, headline } = verdict ?? notMeasured;
   return { kind, headline, text: seen, evaluation };
 }

@@ -17,10 +17,11 @@ import type {
 } from '@trinity-rft/core/engine';
 import { openEndpointServer, type EndpointServer } from '@trinity-rft/model';
 import type { EngineTable } from '../../context/stage-context.js';
+import { tinkerEngine } from '../../outer/outer.js';
 import { openAuxiliaryModels, type AuxiliaryModels } from './auxiliary-models.js';
 import { openChatFormat } from './chat-format.js';
 import { openFrozenEngine, type StageEngine } from './engine.js';
-import { engineNamed } from './engines.js';
+import { builtInEngine, engineNamed } from './engines.js';
 import { withCachedModels } from './hub-models.js';
 import {
   explainFolderErrors,
@@ -149,7 +150,10 @@ interface StartWeights {
   readonly folder: string;
   /** Format of quantised weights. @default not quantised */
   readonly quantization?: Quantization;
-  /** Engine that opens the weights. */
+  /**
+   * Engine that opens these weights and the stage's checkpoints on this machine: the stage's own, or
+   * the built-in engine if a Tinker server trains.
+   */
   readonly engine: EngineFactory;
 }
 
@@ -167,5 +171,7 @@ export async function startWeights(
   const stage = config.stages[stageIndex] ?? config.stages[0];
   const folder = await startModelOf(config, stage);
   const quantization = startQuantization(stage);
-  return { folder, quantization, engine: engineNamed(engines, stage.engine) };
+  const engine =
+    stage.engine === tinkerEngine.name ? builtInEngine : engineNamed(engines, stage.engine);
+  return { folder, quantization, engine };
 }

@@ -145,10 +145,10 @@ async function planAlone(options: ExploreAloneOptions, onBegin: () => void): Pro
       say('A trainer has joined: it plans the tasks from here on.');
       return false;
     }
-    onProgress({ what: 'explore steps', done: step - 1, total: exploreSteps });
     plan.before = feed.state();
     const drawn = await feed.next(step);
     if (drawn.length === 0) break;
+    onProgress({ what: `explore step ${step} of ${exploreSteps}`, total: drawn.length });
     let outcomes = await remote.run(drawn, signal);
     for (let attempt = 2; outcomes.every(hasFailed); attempt++) {
       if (attempt > maxAttempts) throw allFailed(step, outcomes);

@@ -22,6 +22,11 @@ export interface JoinedRun {
   readonly member: Membership;
   /** Reports a wait with every heartbeat, and in the log. @returns function that ends the wait */
   beginWait(wait: Pick<Wait, 'what' | 'on'>): () => void;
+  /**
+   * Reports a wait with every heartbeat only, for a wait on people, which may take days.
+   * @returns function that ends the wait
+   */
+  readonly showWait: (what: string) => () => void;
   /** Reports a wait until `work` is done. */
   waitFor<T>(wait: Pick<Wait, 'what' | 'on'>, work: () => Promise<T>): Promise<T>;
   /** Signal that aborts with the reason once another process has replaced this one. */
@@ -68,12 +73,16 @@ export async function joinRun(options: JoinOptions): Promise<JoinedRun> {
   const lost = new AbortController();
   const left = new AbortController();
   const beating = beat({ ...options, member, waits, lost, left: left.signal });
-  const begin: JoinedRun['beginWait'] = ({ what, on }) => {
-    const entry = { what, on, since: options.clock.now() };
+  const show = (wait: Pick<Wait, 'what' | 'on'>): (() => void) => {
+    const entry = { ...wait, since: options.clock.now() };
     waits.add(entry);
+    return () => void waits.delete(entry);
+  };
+  const begin: JoinedRun['beginWait'] = ({ what, on }) => {
+    const hide = show({ what, on });
     const end = beginWait(options, what, () => causeOf(on, store));
     return () => {
-      waits.delete(entry);
+      hide();
       end();
     };
   };
@@ -81,6 +90,7 @@ export async function joinRun(options: JoinOptions): Promise<JoinedRun> {
     member,
     lost: lost.signal,
     beginWait: begin,
+    showWait: (what) => show({ what, on: undefined }),
     waitFor: async (wait, work) => {
       const end = begin(wait);
       try {

@@ -2,7 +2,7 @@
  * The trainer's part of the weight sync. It publishes the files of weights, their digest, and the
  * log-probabilities of a fixed text.
  */
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';
@@ -12,7 +12,13 @@ import { removeFolder, replaceFolder } from '@trinity-rft/core/support';
 import { probeTokens, scoreProbe } from '../../assembly/models/probe.js';
 import { takesAdapters } from '../../assembly/models/samplers.js';
 import type { StageTransport } from '../../assembly/transport.js';
-import { listName, problemOfWeights, storeFile, writeWeightList } from './weight-files.js';
+import {
+  addressFile,
+  listName,
+  problemOfWeights,
+  storeFile,
+  writeWeightList,
+} from './weight-files.js';
 
 export interface PublishOptions {
   readonly stage: StageConfig;
@@ -57,8 +63,8 @@ async function publish(
   await mkdir(filling, { recursive: true });
   const merged = !takesAdapters(stage, engine.capabilities);
   await engine.trainer.save(filling, { optimizer: false, merged });
-  const { list, digest } = await writeWeightList(filling, { run: stage.name, version });
   const probe = await scoreProbe(engine.trainer, probeTokens(format, maxModelLen));
+  const { list, digest } = await writeWeightList(filling, { run: stage.name, version, probe });
   const inStore = stage.synchronizer.syncMethod === 'memory';
   if (inStore) {
     const put = (file: string, bytes: Uint8Array): Promise<void> =>
@@ -70,8 +76,12 @@ async function publish(
     const folder = folderOf(stage, version);
     const problem = await problemOfWeights(folder, { run: stage.name, version, digest });
     // A trainer that was started again publishes the same weights. Explorers may be reading them.
-    if (problem === undefined) await rm(filling, { recursive: true, force: true });
-    else await replaceFolder(filling, folder);
+    if (problem !== undefined) await replaceFolder(filling, folder);
+    else {
+      if (list.files.some((file) => file.path === addressFile))
+        await rename(path.join(filling, addressFile), path.join(folder, addressFile));
+      await rm(filling, { recursive: true, force: true });
+    }
   }
   const published: PublishedWeights = {
     version,

@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import { appendFile, mkdir, open, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { digestFolder, digestOfFile, type CheckpointFile } from '@trinity-rft/core/engine';
+import type { DeliveryProbe } from '@trinity-rft/core/store';
 import { tryJson } from '@trinity-rft/core/support';
 
 /** Name of the file that lists the other files in a folder of weights. */
@@ -15,21 +16,36 @@ export interface WeightList {
   /** Name of the training run that made the weights. */
   readonly run: string;
   readonly version: number;
+  /** Scores that tell weights apart if the folder has only their addresses. */
+  readonly probe?: DeliveryProbe;
   readonly files: readonly CheckpointFile[];
 }
 
 /**
- * Writes the list of the folder's files. Returns the list and its digest, which covers all files.
+ * Name of the file in which the Tinker engine writes the server's addresses of weights. They differ
+ * each time the same weights are saved, so neither the digest nor a check covers this file.
+ */
+export const addressFile = 'tinker.json';
+
+/**
+ * Writes the list of the folder's files. Returns the list and its digest, which covers all files
+ * except the {@link addressFile}. If the server of these addresses hands out no weights, the digest
+ * covers the probe in their place.
  */
 export async function writeWeightList(
   directory: string,
-  identity: Pick<WeightList, 'run' | 'version'>,
+  { run, version, probe }: Required<Omit<WeightList, 'files'>>,
 ): Promise<{ readonly list: WeightList; readonly digest: string }> {
   const files = (await digestFolder(directory)).filter((file) => file.path !== listName);
-  const list = { ...identity, files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)) };
-  const text = `${JSON.stringify(list, null, 2)}\n`;
-  await writeFile(path.join(directory, listName), text);
-  return { list, digest: digestOfText(text) };
+  const hasFile = (end: string): boolean => files.some((file) => file.path.endsWith(end));
+  const list = {
+    run,
+    version,
+    ...(hasFile(addressFile) && !hasFile('.safetensors') && { probe }),
+    files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)),
+  };
+  await writeFile(path.join(directory, listName), textOf(list));
+  return { list, digest: digestOf(list) };
 }
 
 /**
@@ -78,6 +94,14 @@ export async function fetchFile(
   }
 }
 
+const textOf = (list: WeightList): string => `${JSON.stringify(list, null, 2)}\n`;
+
+const coveredFiles = ({ files }: WeightList): WeightList['files'] =>
+  files.filter((file) => file.path !== addressFile);
+
+const digestOf = (list: WeightList): string =>
+  digestOfText(textOf({ ...list, files: coveredFiles(list) }));
+
 const digestOfText = (text: string): string => hash('sha256', text, 'hex');
 
 export interface Expected {
@@ -101,11 +125,12 @@ export async function problemOfWeights(
   if (list.run !== expected.run) return `they are of another run, ${list.run}`;
   if (list.version !== expected.version)
     return `they are of version ${list.version}, not of version ${expected.version}`;
-  for (const file of list.files) {
+  for (const file of coveredFiles(list)) {
     const problem = await problemOfFile(path.join(directory, file.path), file);
     if (problem !== undefined) return problem;
   }
-  return digestOfText(text) === expected.digest
+  // The digest of earlier versions covers all files.
+  return [digestOf(list), digestOfText(text)].includes(expected.digest)
     ? undefined
     : `${path.join(directory, listName)} is not the one that the trainer published`;
 }

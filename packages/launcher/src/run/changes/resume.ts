@@ -209,10 +209,15 @@ interface Refusal {
 }
 
 function refusal(stage: StageConfig, change: Change, { text, problemAt }: Refusal): ConfigProblem {
+  // The default follows from other settings, so that the file may not have the key.
+  const back =
+    change.key === 'buffer.train_batch_size'
+      ? `Set ${change.key}: ${showValue(change.before, [change.key])} to continue as it began`
+      : 'Change it back';
   return problemAt(
     stage.stageIndex,
     keyPathOf(change.key),
-    `${showChange(change)} the run in ${stage.jobDirectory} has begun, and ${text}. Change it back, or give the new run another name.`,
+    `${showChange(change)} the run in ${stage.jobDirectory} has begun, and ${text}. ${back}, or give the new run another name.`,
   );
 }
 
