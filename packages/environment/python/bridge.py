@@ -283,13 +283,21 @@ class Bridge:
             env.close()
 
 
-def watch(requests, parent):
+def watch(requests, bridge):
     """Ends the group when the client or the bridge has ended, even if an environment keeps the interpreter busy."""
     poll = select.poll()
     poll.register(requests, getattr(select, "POLLRDHUP", select.POLLHUP))
-    while not poll.poll(0) and os.getppid() == parent:
+    while not poll.poll(0) and is_alive(bridge):
         time.sleep(1)
     os.killpg(0, signal.SIGKILL)
+
+
+def is_alive(process):
+    try:
+        os.kill(process, 0)
+        return True
+    except OSError:
+        return False
 
 
 mistakes = (TypeError, AttributeError, NameError, ValueError, AssertionError, SyntaxError, IndentationError)
@@ -308,12 +316,18 @@ def main():
     requests, wire = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    parent = os.getpid()
-    if hasattr(os, "fork") and os.getpgrp() == parent and os.fork() == 0:
-        # The client reads these to their end.
-        for held in (wire.fileno(), 1, 2):
-            os.close(held)
-        watch(requests, parent)
+    own = os.getpid()
+    if hasattr(os, "fork") and os.getpgrp() == own:
+        child = os.fork()
+        if child == 0:
+            # A world that waits for its children does not wait for a grandchild.
+            if os.fork() > 0:
+                os._exit(0)
+            # The client reads these to their end.
+            for held in (wire.fileno(), 1, 2):
+                os.close(held)
+            watch(requests, own)
+        os.waitpid(child, 0)
     bridge = Bridge()
     for line in requests:
         message = json.loads(line)

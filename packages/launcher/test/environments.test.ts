@@ -187,6 +187,27 @@ it('names the tasks that it generates where they have changed since the run was 
   );
 });
 
+it('fails the runs of a row that its environment cannot play, and plays the others', async () => {
+  const choosy = defineEnvironment({
+    name: 'choosy',
+    description: 'Guess.',
+    tasks: ({ count }) => Array.from({ length: count }, (_, row) => ({ row })),
+    open: () =>
+      nativeEnvironment(({ row }) => {
+        if (row['row'] === 1) throw new ConfigError('There is no such page.', { code: 'WRONG' });
+        return { observation: '1+1=', step: () => ({ observation: '', reward: 1, done: true }) };
+      }),
+  });
+  rmSync(path.join(root, 'runs'), { recursive: true, force: true });
+  await runWith(
+    { workflow_args: { environment: 'choosy' }, task_count: 4 },
+    { environments: [choosy] },
+  );
+  const counts = metricsOf(['runs/ok', 'runs/failed']);
+  expect(counts.map(([ok = 0, failed = 0]) => ok + failed)).toEqual([8, 8]);
+  expect(new Set(counts.map(([, failed]) => failed))).toEqual(new Set([0, 4]));
+});
+
 /** An environment that crashes at certain answers, also in retries. */
 const fragile = defineEnvironment({
   name: 'fragile',

@@ -77,24 +77,32 @@ interface Opened {
   readonly logger: Logger;
 }
 
-const openOne = (
+async function openOne(
   definition: EnvironmentDefinition,
   args: Args,
   context: EnvironmentContext,
-): Promise<Environment> =>
-  boundary(
-    (cause) =>
-      new EnvironmentError(`Environment "${definition.name}" could not be opened.`, {
-        code: 'ENVIRONMENT_START',
-        cause,
-      }),
-    () =>
-      waitingFor(
-        { clock: systemClock, logger: context.logger },
-        { what: `environment "${definition.name}" to start`, cause: () => undefined },
-        async () => definition.open(args, context),
-      ),
-  );
+): Promise<Environment> {
+  try {
+    return await boundary(
+      (cause) =>
+        new EnvironmentError(`Environment "${definition.name}" could not be opened.`, {
+          code: 'ENVIRONMENT_START',
+          cause,
+        }),
+      () =>
+        waitingFor(
+          { clock: systemClock, logger: context.logger },
+          { what: `environment "${definition.name}" to start`, cause: () => undefined },
+          async () => definition.open(args, context),
+        ),
+    );
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    // The explorer ends the stage for it. A ConfigError of `reset` is about one row.
+    const { message, code, details, cause } = error;
+    throw new ConfigError(message, { code, details: { ...details, isOfAllRows: true }, cause });
+  }
+}
 
 /** Timeout for closing an environment, in ms. */
 const closeMs = 60_000;

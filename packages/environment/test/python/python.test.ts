@@ -216,6 +216,12 @@ describe.skipIf(!hasPython)('a world in Python', () => {
     expect(output.trim().split('\n')).toHaveLength(3);
   });
 
+  it('may wait for all the programs that it has started', async () => {
+    const episode = await evaluating();
+    const wait = episode.step(text('__import__("os").wait()'), signal);
+    await expect(wait).rejects.toThrow('ChildProcessError: [Errno 10] No child processes');
+  });
+
   it('that cannot import what an action names is no mistake', async () => {
     const episode = await evaluating();
     const step = episode.step(text('__import__("no_such_module")'), signal);

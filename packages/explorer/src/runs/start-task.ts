@@ -68,12 +68,17 @@ export function taskStarter(options: StartTaskOptions): StartTask {
 }
 
 /**
- * Returns the outcome. @throws ConfigError if a mistake in the configuration ended a run: all runs in
- * that environment would fail, and their evaluation would say nothing about the policy.
+ * Returns the outcome. @throws ConfigError if the environment could not be opened because of a
+ * mistake in the configuration: all runs in it would fail, and their evaluation would say nothing
+ * about the policy. A mistake in one row fails the runs of that row.
  */
 function playable(outcome: TaskOutcome): TaskOutcome {
   for (const run of outcome.runs)
-    if (run.status === 'failed' && run.error instanceof ConfigError) {
+    if (
+      run.status === 'failed' &&
+      run.error instanceof ConfigError &&
+      run.error.details['isOfAllRows'] === true
+    ) {
       const { taskset, row } = outcome.task.index;
       throw new ConfigError(`Row ${row} of task set "${taskset}" cannot be played.`, {
         code: run.error.code,
