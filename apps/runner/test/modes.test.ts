@@ -7,7 +7,7 @@ import { defineWorkflow } from '@trinity-rft/workflow';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { finishHere, runHere, type RunHere } from './support/run-here.js';
 import { metricLines, usedRows, weightsDigest, type MetricLine } from './support/run-record.js';
-import { killedTrinity, runArgs } from './support/trinity.js';
+import { killedTrinity, runArgs, trinity } from './support/trinity.js';
 import {
   createWorkspace,
   evalTasksets,
@@ -368,6 +368,8 @@ it.each<readonly [string, Tree]>([
   expect(story.actions.map(({ name: action }) => action)).not.toContain('evaluate');
   await finishHere(workspace, name, evalTasksets, bench);
   const file = workspace.config(`${name}.yaml`, { name });
+  const check = trinity(workspace.root, 'config', 'check', file, '--plugin-dir', 'plugins');
+  expect(await check).toMatchObject({ exitCode: 0, stderr: '' });
   const { summary, output } = await runHere(workspace, file);
   expect(summary).toMatchObject({ doneBefore: false, trainStep: 6 });
   expect(output).not.toContain('changed from');

@@ -40,7 +40,6 @@ import { lockRun } from './lock.js';
 import { hasBegun, readStageProgress, writeStageProgress } from './progress.js';
 import { withRecordedDevices } from './changes/devices.js';
 import { inputsOf } from './changes/inputs.js';
-import { forgetBenchmark } from './changes/record.js';
 import {
   describeChanges,
   describeInputs,
@@ -344,7 +343,6 @@ async function runStages(
   // Benchmarks, explorers, and servers beside a trainer use a training run, but do not write its
   // record.
   const isGuest = areGuests(given.stages.slice(from)) || surroundings.serve?.train === false;
-  if (!isGuest && !begun) forgetBenchmark(given.jobDirectory);
   const config = withRecordedDevices(given);
   const { jobDirectory, name, continues, stages } = config;
   const { latestStage } = await readStageProgress(jobDirectory);

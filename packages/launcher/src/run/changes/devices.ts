@@ -4,7 +4,7 @@
  */
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { onDevice } from '../../assembly/models/device.js';
-import { readRecord } from './record.js';
+import { trainingRecord } from './record.js';
 
 /**
  * Replaces `auto` with the recorded device. Does not change the stages of explorers, which choose
@@ -16,7 +16,7 @@ export function withRecordedDevices<T extends ResolvedConfig>(config: T): T {
   const isOpen = ({ model, part }: StageConfig): boolean =>
     model.device === 'auto' && part !== 'explore';
   if (!stages.some(isOpen)) return config;
-  const record = readRecord(jobDirectory);
+  const record = trainingRecord(jobDirectory);
   const inStage = (stage: StageConfig): StageConfig => {
     const device = record?.stages[stage.stageIndex]?.['model.device'];
     const isKnown = device === 'cpu' || device === 'webgpu';

@@ -3,7 +3,7 @@
  * started with.
  */
 import { hash } from 'node:crypto';
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describeError, CheckpointError } from '@trinity-rft/core';
 import { replaceFileSync } from '@trinity-rft/core/support';
@@ -41,6 +41,16 @@ export function readRecord(jobDirectory: string): SettingsRecord | undefined {
 }
 
 /**
+ * Reads the record of a training run. Returns undefined if there is none, or only the record of a
+ * benchmark, in whose folder a training run may begin.
+ * @throws CheckpointError when the file was changed or is damaged
+ */
+export function trainingRecord(jobDirectory: string): SettingsRecord | undefined {
+  const record = readRecord(jobDirectory);
+  return record?.stages.every((stage) => stage['mode'] === 'bench') ? undefined : record;
+}
+
+/**
  * Writes the record with its digest.
  * @throws CheckpointError when the file cannot be written
  */
@@ -55,17 +65,6 @@ export function writeRecord(record: SettingsRecord): void {
       { code: 'SETTINGS_WRITE', cause },
     );
   }
-}
-
-/**
- * Deletes the record of a benchmark, so that a training run can begin in its folder. Keeps the
- * record of a training run.
- * @throws CheckpointError when the file was changed or is damaged
- */
-export function forgetBenchmark(jobDirectory: string): void {
-  const record = readRecord(jobDirectory);
-  if (record?.stages.every((stage) => stage['mode'] === 'bench'))
-    rmSync(path.join(jobDirectory, fileName));
 }
 
 type Stored = SettingsRecord & { readonly sha256: string };

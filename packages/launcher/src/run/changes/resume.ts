@@ -10,7 +10,7 @@ import { parseModelId } from '@trinity-rft/core/support';
 import { changesBetween, type Change } from './compare.js';
 import { effectOf } from './effects.js';
 import { changedInputs, isBinding, ofModels, type Inputs } from './inputs.js';
-import { readRecord, writeRecord, type SettingsRecord } from './record.js';
+import { trainingRecord, writeRecord, type SettingsRecord } from './record.js';
 import { isDerived, settingsOf, type Settings } from '../../assembly/settings.js';
 
 interface Resumed {
@@ -30,7 +30,7 @@ interface Resumed {
 export function describeChanges({ config, latestStage, ...more }: Resumed): readonly string[] {
   const { jobDirectory, stages } = config;
   const { hasBegun, problemAt } = more;
-  const record = readRecord(jobDirectory);
+  const record = trainingRecord(jobDirectory);
   if (record === undefined)
     return hasBegun && stages.some(hasMetrics) ? [unknownSettings(jobDirectory)] : [];
   const problems: ConfigProblem[] = [];
@@ -65,7 +65,7 @@ interface ReadAgain extends Pick<Resumed, 'config' | 'problemAt'> {
  */
 export function describeInputs({ config, stage, ...more }: ReadAgain): readonly string[] {
   const { inputs, isAccepted, problemAt } = more;
-  const record = readRecord(config.jobDirectory);
+  const record = trainingRecord(config.jobDirectory);
   const before = record?.inputs?.[stage.stageIndex];
   if (!record || !before) return [];
   const settings = settingsOf(stage);
@@ -117,7 +117,7 @@ function whatChanged(key: string, settings: Settings): string {
 export const isRecorded = (
   { jobDirectory }: ResolvedConfig,
   { stageIndex }: StageConfig,
-): boolean => readRecord(jobDirectory)?.stages[stageIndex] !== undefined;
+): boolean => trainingRecord(jobDirectory)?.stages[stageIndex] !== undefined;
 
 /**
  * Records the settings of a stage that starts or resumes. Completed stages keep their recorded
@@ -128,7 +128,7 @@ export function recordSettings(
   stage: StageConfig,
   inputs: Inputs,
 ): void {
-  const before = readRecord(jobDirectory);
+  const before = trainingRecord(jobDirectory);
   const begun = stages.slice(0, stage.stageIndex);
   writeRecord({
     jobDirectory,
@@ -141,7 +141,7 @@ export function recordSettings(
 export const recordedInputs = (
   { jobDirectory }: ResolvedConfig,
   { stageIndex }: StageConfig,
-): Inputs | undefined => readRecord(jobDirectory)?.inputs?.[stageIndex];
+): Inputs | undefined => trainingRecord(jobDirectory)?.inputs?.[stageIndex];
 
 function changesOf(
   stage: StageConfig,
