@@ -341,6 +341,8 @@ describe('CSV', () => {
       expect.stringMatching(/^label or kto_tag is false, .*: 3, 4$/),
     ]);
     expect((await importFrom(file, { as: 'dpo' })).rows).toHaveLength(1);
+    const asked = written('asked.csv', 'input,label\nIs it raining?,True');
+    expect((await importFrom(asked)).rows).toEqual([expect.objectContaining({ answer: 'True' })]);
   });
 
   it.each([',', ';', '\t'])('takes quotes within a cell as text, with %j', async (separator) => {

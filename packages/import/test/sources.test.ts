@@ -514,6 +514,12 @@ describe('importRows', () => {
     expect(reasonsOf(report)).toEqual(["the prompt does not end with the user's message: 2, 3"]);
   });
 
+  it('reads prompts beside columns whose names only begin like answers', async () => {
+    const columns = { conversation_id: 'c', response_format: 'text', output_type: 'number' };
+    const { rows } = await importLines([{ prompt: [user('Hi')], solution: '4', ...columns }]);
+    expect(rows).toMatchObject([{ question: 'Hi', answer: '4', ...columns }]);
+  });
+
   it.each<Row>([
     { prompt: 'Hi' },
     { prompt: 'Hi', response_a: 'x', response_b: 'y', winner: 'a' },

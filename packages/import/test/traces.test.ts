@@ -475,6 +475,19 @@ it('refuses a score if the records are pairs already', async () => {
   );
 });
 
+it('names scores of Langfuse of calls that later calls continue', async () => {
+  const generation = (id: string, input: readonly object[], output: string) => ({
+    ...{ id, traceId: 't', type: 'GENERATION' },
+    ...{ input, output: answered(output) },
+  });
+  const first = generation('a', [prompted('Hi')], 'Hello.');
+  const second = generation('b', [prompted('Hi'), answered('Hello.'), prompted('Bye')], 'Bye.');
+  const score = { traceId: 't', observationId: 'a', name: 'quality', value: 1 };
+  const { rows, report } = await importLines([first, second, score]);
+  expect(rows).toHaveLength(1);
+  expect(reasonsOf(report)).toEqual(['the score is of a call that a later call continues: 3']);
+});
+
 it('names scores of Langfuse that are of no generation', async () => {
   const records = [
     ...generationsOf({ t1: 'Hello.' }),
@@ -614,6 +627,13 @@ describe('spans of Braintrust', () => {
       'the span is only a step between others: 2',
       'the call has no output: 4',
     ]);
+  });
+
+  it('give no rows of tools, although these have scores', async () => {
+    const tool = span('t', 'tool', 'b', { input: 'q', output: 'Page 1', scores: { relevance: 1 } });
+    const { rows, report } = await importLines([...spans(null), tool]);
+    expect(rows).toEqual([call]);
+    expect(reasonsOf(report)).toContain('the span is only a step between others: 2, 9');
   });
 
   it('give the top of a trace without calls, and calls without a top', async () => {

@@ -62,20 +62,24 @@ export function csvReader(header: string): CsvReader {
   const [best] = fitting.toSorted((a, b) => b.names.length - a.names.length);
   const { separator, names } = best ?? split(',');
   if (new Set(names).size < names.length) throw new Error('two columns have one name');
+  const isMarked = names.includes('completion') || names.includes('messages');
   const read: CsvReader['read'] = (row) => {
     const cells = cellsOf(row, separator);
     if (cells.length !== names.length)
       throw new Error(`it has ${cells.length} cells, and the header ${names.length}`);
     return Object.fromEntries(
-      names.flatMap((name, i) => (cells[i] ? [[name, valueOf(name, cells[i])] as const] : [])),
+      names.flatMap((name, i) =>
+        cells[i] ? [[name, name === 'label' && isMarked ? markOf(cells[i]) : cells[i]]] : [],
+      ),
     );
   };
   return { separator, read };
 }
 
-function valueOf(name: string, cell: string): string | boolean {
+/** Returns the mark of an answer as a boolean. Other texts stay. */
+function markOf(cell: string): string | boolean {
   const text = cell.toLowerCase();
-  return name === 'label' && ['true', 'false'].includes(text) ? text === 'true' : cell;
+  return ['true', 'false'].includes(text) ? text === 'true' : cell;
 }
 
 /**

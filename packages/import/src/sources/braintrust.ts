@@ -52,9 +52,15 @@ const isRoot = (record: Json): boolean =>
 const isCall = (record: Json): boolean => typeOf(record) === 'llm' && has(record, 'output');
 const isScorer = (record: Json): boolean =>
   typeOf(record) === 'score' || objectIn(record, 'span_attributes')['purpose'] === 'scorer';
-/** Returns true for a span that may become a row. The others are steps between such spans. */
+/**
+ * Returns true for a span that may become a row. The others are steps between such spans, and so are
+ * tools with scores: their results are no answers of a model.
+ */
 const isRow = (record: Json): boolean =>
-  isRoot(record) || isCall(record) || has(record, 'expected') || scoresOf(record).length > 0;
+  isRoot(record) ||
+  isCall(record) ||
+  has(record, 'expected') ||
+  (typeOf(record) !== 'tool' && scoresOf(record).length > 0);
 
 const hasPrompt = ({ input }: Json): boolean => !('reason' in orFault(() => readPrompt(input)));
 

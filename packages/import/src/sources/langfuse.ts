@@ -98,13 +98,23 @@ function assemble(parts: readonly Part[]): readonly Assembled[] {
   const generations = parts.filter((part): part is Generation => 'conversation' in part);
   const isOf = ({ observation }: Scored, { id }: Generation): boolean =>
     observation === undefined || observation === id;
-  const unread = scored.filter((one) => !generations.some((generation) => isOf(one, generation)));
-  const taken = dropPrefixes(generations).map((part) => {
+  const kept = dropPrefixes(generations);
+  const isOfAny = (one: Scored, some: readonly Generation[]): boolean =>
+    some.some((generation) => isOf(one, generation));
+  const unread = scored.filter((one) => !isOfAny(one, kept));
+  const taken = kept.map((part) => {
     const scores = scored.filter((one) => isOf(one, part)).flatMap((one) => one.scores);
     return { item: withScores(part.conversation, scores), part };
   });
   return [
     ...taken,
-    ...unread.map((part) => ({ item: { reason: 'the score is not of a call of a model' }, part })),
+    ...unread.map((part) => ({
+      item: {
+        reason: isOfAny(part, generations)
+          ? 'the score is of a call that a later call continues'
+          : 'the score is not of a call of a model',
+      },
+      part,
+    })),
   ];
 }

@@ -28,7 +28,7 @@ const truthKeys = ['answer', 'solution', 'ground_truth', 'ideal', 'label'] as co
 
 /** Matches columns of answers of a model, and of instructions that belong before an input. */
 const otherKeys =
-  /completion|conversation|response|output|generation|chosen|rejected|preferred|answers?_?[ab\d]$|^instruction$/i;
+  /^(?:\w+_)?(?:completion|conversation|response|output|generation)s?(?:_?[ab\d])?$|^(?:chosen|rejected|preferred)|answers?_?[ab\d]$|^instruction$/i;
 
 /**
  * Returns true if a record has a chat as its prompt, or a text with a reference answer, and no
