@@ -21,19 +21,20 @@ export function useOffers(all: readonly string[] | undefined): readonly Offer[] 
     if (ids === undefined) return undefined;
     const left = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let isAgain = false;
     const look = async (run: string): Promise<Offer> => {
       const signal = AbortSignal.any([left.signal, AbortSignal.timeout(answerMs)]);
       const found = ask<Checkpoint[]>(runPath(run, 'checkpoints'), signal);
       const checkpoints = await found.catch((error: unknown) => {
-        if (isWorthAgain(error) && !left.signal.aborted)
-          timer ??= setTimeout(() => setTimes(times + 1), afterErrorMs);
+        isAgain ||= isWorthAgain(error);
         return [];
       });
       return { run, checkpoints };
     };
     void Promise.all(ids.map(look)).then((found) => {
-      if (!left.signal.aborted)
-        setOffers(found.filter(({ checkpoints }) => checkpoints.length > 0));
+      if (left.signal.aborted) return;
+      setOffers(found.filter(({ checkpoints }) => checkpoints.length > 0));
+      if (isAgain) timer = setTimeout(() => setTimes(times + 1), afterErrorMs);
     });
     return () => {
       left.abort();
