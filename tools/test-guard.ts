@@ -1,21 +1,26 @@
-import { afterAll, afterEach, vi } from 'vitest';
+import { afterAll, expect, vi } from 'vitest';
 import { endFile } from '../tests/support/src/after-file.js';
 
 // Our libraries must not print, because the terminal belongs to the program that uses them: they log
 // through their `Runtime`, and report errors and metrics. A test that checks printing replaces the
-// method with `vi.spyOn(console, 'log')`. The methods do not throw: a library that prints unhandled
-// rejections would do so without end.
-const printed: string[] = [];
+// method with `vi.spyOn(console, 'log')`.
+const printed: Error[] = [];
 for (const method of ['debug', 'error', 'info', 'log', 'trace', 'warn'] as const) {
-  console[method] = (...args: unknown[]) =>
-    void printed.push(`console.${method} was called: ${args.map(String).join(' ')}`);
+  console[method] = (...args: unknown[]) => {
+    const test = expect.getState().currentTestName;
+    const fault = new Error(
+      `console.${method} was called${test === undefined ? '' : ` in "${test}"`}: ${args.map(String).join(' ')}`,
+    );
+    // Thrown at an unhandled rejection, which some libraries print, it would be the next rejection,
+    // without end.
+    if (!fault.stack?.includes('emitUnhandledRejection')) throw fault;
+    printed.push(fault);
+  };
 }
-const assertNothingPrinted = (): void => {
-  const texts = printed.splice(0);
-  if (texts.length > 0) throw new Error(texts.join('\n'));
-};
-afterEach(assertNothingPrinted);
-afterAll(assertNothingPrinted);
+afterAll(() => {
+  const [first] = printed.splice(0);
+  if (first) throw first;
+});
 
 // Test files share a process: a library that a file imports, such as the OpenAI Agents SDK, may listen
 // for signals and unhandled rejections. It would end the process at a signal that a later file emits,
