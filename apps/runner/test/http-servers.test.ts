@@ -246,7 +246,7 @@ describe.each(servers)('%s', (_, open) => {
     for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
   });
 
-  it.each(cases)('answers %s, and goes on', async (_name, pieces, status) => {
+  it.each(cases)('answers %s, and keeps serving', async (_name, pieces, status) => {
     const { statuses, sent } = await wire(server, pieces(server));
     for (const seen of statuses) expect(seen).toBeLessThan(500);
     expect(statuses).toEqual(status === undefined ? statuses : [status]);

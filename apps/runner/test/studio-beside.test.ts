@@ -71,16 +71,16 @@ it.for([{ args: [] }, { args: ['--beside'] }])(
     const address = await addressIn(trinity, /^Open (\S+)$/m);
     const { origin, headers } = accessOf(address);
     const events = await fetch(new URL('/api/events', origin), { headers });
-    const told: (string | undefined)[] = [];
+    const endings: (string | undefined)[] = [];
     const follow = async (): Promise<void> => {
       for await (const { ended } of eventsIn(events)) {
-        if (told.push(ended) === 1) trinity.child.kill('SIGINT');
+        if (endings.push(ended) === 1) trinity.child.kill('SIGINT');
         if (ended !== undefined) return;
       }
     };
     // Without a last event, the connection breaks off.
     await follow().catch(() => undefined);
-    expect(new Set(told)).toEqual(new Set([undefined]));
+    expect(new Set(endings)).toEqual(new Set([undefined]));
     expect((await trinity.ended).exitCode).toBe(0);
   },
 );

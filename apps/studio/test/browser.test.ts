@@ -401,7 +401,7 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
     await page.close();
   });
 
-  it('goes on asking for models while runs change places', { timeout }, async () => {
+  it('keeps its requests for models when runs change places', { timeout }, async () => {
     const pending = `globalThis.offers = [];
       const others = fetch;
       globalThis.fetch = (url, options) => {
@@ -417,7 +417,7 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
     await tell(page, [changed('a', 3), changed('b', 2), changed('c', 1)]);
     await page.waitForFunction('offers.length === 3');
     await tell(page, [changed('c', 4)]);
-    // What was told is drawn.
+    // Waits until the page has drawn the event.
     const frame = 'new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))';
     for (let i = 0; i < 3; i++) await page.evaluate(frame);
     await tell(page, [changed('d', 5)]);

@@ -91,6 +91,9 @@ const proseNames = /^(?:keys?|tokens?|auth)$/i;
  */
 const plainValue = /^(?:[\d.+-]+(?:e[+-]?\d+)?%?|true|false|null|none|undefined|[$<[].*|)$/i;
 
+/** Returns true for a name such as `password`, whose value may be a number. */
+export const isPasswordName = (name: string): boolean => /pass(?:word|wort|wd)$/i.test(name);
+
 function redactAssignments(text: string, keepsCode: boolean): string {
   let result = '';
   let done = 0;
@@ -101,7 +104,7 @@ function redactAssignments(text: string, keepsCode: boolean): string {
     const pattern = quote === '' || quote.startsWith('%') ? bareValue : quotedValue;
     pattern.lastIndex = at;
     const value = pattern.exec(text)?.[0] ?? '';
-    const isPin = /^\d{4,}$/.test(value) && /pass(?:word|wort|wd)$/i.test(name);
+    const isPin = isPasswordName(name) && /^\d{4,}$/.test(value);
     if ((plainValue.test(value) && !isPin) || (quote === '' && isProse(name, link, value)))
       continue;
     const next = text.slice(at + value.length, at + value.length + 2);

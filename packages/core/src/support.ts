@@ -33,6 +33,7 @@ export { returnedBy, type Returned } from './returned.js';
 export { countPerLogger, longestTimer } from './runtime.js';
 export {
   failureText,
+  isPasswordName,
   isSecretName,
   knowSecret,
   knowSecretHeaders,

@@ -210,7 +210,7 @@ describe('a run whose server fails', () => {
   });
 
   it.each(['memory', 'checkpoint'])(
-    'goes on from the weights that it has published to explorers in other processes, by %s',
+    'continues from the weights that it has published to explorers in other processes, by %s',
     async (method) => {
       const name = `published-${method}`;
       const changes = {

@@ -166,10 +166,11 @@ async function playPrompt(play: Play, options: CompareOptions, sums: Sums): Prom
   const same = isSame(ids, exported.encode(text));
   if (same) sums.idsEqual++;
   const room = mostTokens - ids.length;
-  const answer = await checkpoint.greedy(ids, Math.min(answerTokens, room));
+  const mostFirst = Math.min(answerTokens, room);
+  const answer = await checkpoint.greedy(ids, mostFirst);
   const all = Int32Array.from([...ids, ...answer]);
   const before = performance.now();
-  const other = await exported.greedy(ids, Math.min(answerTokens, room));
+  const other = await exported.greedy(ids, mostFirst);
   sums.seconds += (performance.now() - before) / 1000;
   sums.tokens += other.length;
   await addScores({ checkpoint, exported, all, answer, place }, sums);
@@ -183,7 +184,7 @@ async function playPrompt(play: Play, options: CompareOptions, sums: Sums): Prom
   if (calls(answer) === calls(other)) sums.callsEqual++;
   if (!options.parsesCalls || tools === false) return;
   const most = Math.min(Math.max(answerTokens, callTokens), room);
-  const isCut = answer.length === Math.min(answerTokens, room) && answer.length < most;
+  const isCut = answer.length === mostFirst && answer.length < most;
   const rest = isCut ? await checkpoint.greedy(all, most - answer.length) : [];
   const whole = Int32Array.from([...answer, ...rest]);
   const isSameAgain =

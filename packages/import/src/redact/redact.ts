@@ -3,7 +3,13 @@
  * Names and postal addresses are not replaced, so the result may still contain personal data.
  */
 import { isIP } from 'node:net';
-import { redacted, redactText, stringifyExactly, withNumbersOf } from '@trinity-rft/core/support';
+import {
+  isPasswordName,
+  redacted,
+  redactText,
+  stringifyExactly,
+  withNumbersOf,
+} from '@trinity-rft/core/support';
 import { parseJson } from '../messages/parse-json.js';
 import { looksLikeJson } from '../messages/json-text.js';
 
@@ -181,11 +187,11 @@ function isSecret(name: string, value: string): boolean {
 }
 
 /**
- * Returns true for the number of a field such as `password`. Counts, such as `passwords`, and numbers of
- * fewer than 4 digits are not secrets.
+ * Returns true for the number of a field such as `password`. Counts, such as `passwords`, and
+ * numbers of fewer than 4 digits are not secrets.
  */
 const isSecretNumber = (name: string, value: number): boolean =>
-  /pass(?:word|wort|wd)$/i.test(name) && value >= 1000 && isSecret(name, String(value));
+  isPasswordName(name) && value >= 1000 && isSecret(name, String(value));
 
 /**
  * Copies the value with placeholders for the personal data and keys that were found, and counts the
