@@ -307,6 +307,39 @@ it.each(['both', 'distributed'])(
   },
 );
 
+it(
+  'refuses explorers once one process has continued alone, which then continues',
+  { timeout: 120_000 },
+  async () => {
+    const steps = (total_steps: number): Tree => ({ buffer: { total_steps } });
+    const alone = async (name: string, ...over: readonly Tree[]): Promise<string> => {
+      const { error } = await runHere(
+        workspace,
+        workspace.config(`${name}.yaml`, { name }, ...over),
+      );
+      expect(error).toBeUndefined();
+      return weightsDigest(job(name));
+    };
+    const whole = await alone('undisturbed', steps(4));
+    const path: Tree = {
+      buffer: { trainer_input: { experience_buffer: { path: 'sqlite:///others.db' } } },
+    };
+    // The first run creates the shared store.
+    for (const name of ['left', 'began']) {
+      if (name === 'left') await distributed(name, [path, steps(1)]);
+      await alone(name, path, steps(3));
+      const [trainer] = await distributed(name, [path, steps(4)]);
+      expect(trainer.error).toMatchObject({
+        name: 'ConfigError',
+        message: expect.stringMatching(
+          /cannot continue with explorers: it is at explore step 3 .* Continue in one process/,
+        ) as unknown,
+      });
+      expect(await alone(name, path, steps(4))).toBe(whole);
+    }
+  },
+);
+
 it('refuses a process whose configuration differs, and says in what', async () => {
   const own = (name: string, over: Tree): string =>
     workspace.config(`${name}.yaml`, { name: 'agree' }, over);
