@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { sqliteExperienceStore } from '@trinity-rft/buffer';
 import { readStory } from '@trinity-rft/inspect';
-import { readEnd } from '@trinity-rft/launcher/files';
+import { describeEnd, readEnd } from '@trinity-rft/launcher/files';
 import { defineWorkflow } from '@trinity-rft/workflow';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { finishHere, runHere, type RunHere } from './support/run-here.js';
@@ -431,6 +431,10 @@ describe('stages', () => {
         return ended;
       };
       expect((await trainFor(2)).summary).toMatchObject({ interrupted: true });
+      const end = await readEnd(job(name));
+      expect(end && describeEnd(end)).toMatch(
+        new RegExp(`^was stopped by .* after train step \\d+ in stage ${interrupted}, on `),
+      );
       const record = (): readonly string[] =>
         ['stage_meta', 'end', 'settings', 'configuration'].map((each) =>
           workspace.read(`runs/tests/${name}/${each}.json`),

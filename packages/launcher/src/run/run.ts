@@ -109,6 +109,8 @@ export interface RunSummary {
    * a new one.
    */
   readonly continues: boolean;
+  /** Name of the last executed stage; undefined for a file without stages. */
+  readonly stageName: string | undefined;
   /** Last train step of the last executed stage. */
   readonly trainStep: number;
   /** Folder of the last checkpoint; undefined when nothing was trained. */
@@ -313,8 +315,9 @@ async function runLocked(
     const isOwn = keepsEnd || (role === 'run' && (await readSource(place)) === undefined);
     if (isOwn && loaded.file !== undefined) await writeSource(place, loaded.file);
     const summary = await runStages(loaded, surroundings, { ...reads, isBenchmark });
-    const { trainStep, interrupted } = summary;
-    const at = isBenchmark ? {} : { trainStep };
+    const { trainStep, stageName, interrupted } = summary;
+    const last = stages.find((each) => each.stageName === stageName);
+    const at = { ...(last?.mode !== 'bench' && { trainStep }), stageName };
     end = interrupted
       ? { how: 'interrupted', by: interruptOf(signal), ...at }
       : { how: 'finished', ...at };
@@ -356,7 +359,9 @@ async function runStages(
   const changes = isGuest ? [] : [...describeChanges({ config, from, hasBegun: begun, problemAt })];
   const plugins = surroundings.extensions.pluginFiles;
   let last: StageResult = { ...stageResult(0), doneBefore: true };
+  let stageName: string | undefined;
   for (const stage of remaining) {
+    ({ stageName } = stage);
     const endedBefore = stage.stageIndex < latestStage;
     if (!endedBefore) await save(stage.stageIndex);
     const before = isGuest ? undefined : recordedInputs(config, stage);
@@ -381,7 +386,7 @@ async function runStages(
     if (!endedBefore) await save(stage.stageIndex + 1);
   }
   const hasEvaluations = (stages.at(-1)?.buffer.explorerInput.evalTasksets.length ?? 0) > 0;
-  return { ...last, jobDirectory, name, continues, hasEvaluations };
+  return { ...last, stageName, jobDirectory, name, continues, hasEvaluations };
 }
 
 /**
