@@ -325,13 +325,11 @@ it(
       buffer: { trainer_input: { experience_buffer: { path: 'sqlite:///others.db' } } },
     };
     // The first run creates the shared store.
+    await distributed('left', [path, steps(1)]);
+    const status = await openStatus(`${workspace.root}/left.yaml`, { cwd: workspace.root });
+    expect(await status.look()).toMatchObject({ trainStep: 1 });
+    await status.close();
     for (const name of ['left', 'began']) {
-      if (name === 'left') {
-        await distributed(name, [path, steps(1)]);
-        const status = await openStatus(`${workspace.root}/left.yaml`, { cwd: workspace.root });
-        expect(await status.look()).toMatchObject({ trainStep: 1 });
-        await status.close();
-      }
       await alone(name, path, steps(3));
       const [trainer] = await distributed(name, [path, steps(4)]);
       expect(trainer.error).toMatchObject({
