@@ -6,6 +6,7 @@ it('names a run that the same command does not continue, with the folders of its
     interrupted: true,
     doneBefore: false,
     jobDirectory: '/runs/project/a/b/run_20260701093000',
+    stageName: undefined,
     name: 'a/b/run_20260701093000',
     continues: false,
     trainStep: 1,

@@ -43,9 +43,7 @@ export function deriveRun(stages: Stages, choice: NameChoice): ResolvedConfig {
     choice,
   );
   const { plugins } = first.input;
-  const derived = mapStages<StageContext, StageConfig>(stages, (stage, previous) =>
-    deriveStage(stage, identity, previous),
-  );
+  const derived = mapStages(stages, (stage, previous) => deriveStage(stage, identity, previous));
   return { ...identity, plugins, stages: derived };
 }
 

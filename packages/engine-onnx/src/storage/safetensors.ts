@@ -5,7 +5,7 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import { basename } from 'node:path';
 
-import { CheckpointError, InvariantError } from '@trinity-rft/core';
+import { CheckpointError, describeError, InvariantError } from '@trinity-rft/core';
 import { verifyStored } from '@trinity-rft/core/engine';
 import { fillFile, lazily, refuseLfsPointer, repeatedKey } from '@trinity-rft/core/support';
 import { z } from 'zod';
@@ -296,10 +296,13 @@ export async function writeSafetensors(
   };
   await fillFile(path, write).catch((cause: unknown) => {
     signal?.throwIfAborted();
-    throw new CheckpointError(`${path} could not be written.`, {
-      code: 'WEIGHTS_UNWRITABLE',
-      cause,
-    });
+    throw new CheckpointError(
+      `${path} could not be written: ${describeError(cause)}. Check that the folder is writable and the disk has room.`,
+      {
+        code: 'WEIGHTS_UNWRITABLE',
+        cause,
+      },
+    );
   });
 }
 

@@ -57,7 +57,7 @@ import { withRecordedDevices } from './changes/devices.js';
 import { inputsOf, type Inputs } from './changes/inputs.js';
 import { areGuests } from './folders.js';
 import { describeChanges, describeInputs, isRecorded, recordedInputs } from './changes/resume.js';
-import { hasBegun, readStageProgress } from './progress.js';
+import { firstOpenStage, hasBegun, readStageProgress } from './progress.js';
 import { promptWarning } from './measure-prompts.js';
 import type { Extensions } from '../context/stage-context.js';
 
@@ -151,7 +151,7 @@ export async function checkFiles(
 
 /**
  * Returns one line for each setting and file that has changed since the training run was last
- * started. Returns no lines if the remaining stages are benchmarks or belong to an explorer,
+ * started. Returns no lines if all stages are benchmarks or belong to an explorer,
  * because these do not write the training run's record.
  * @param options `digests`: result of `checkFiles`; `env`: environment variables, which may
  * determine the path of the model cache. @default process.env
@@ -165,12 +165,11 @@ export async function checkResume(
   const config = withRecordedDevices(withCachedModels(given, env));
   const { jobDirectory, stages } = config;
   const { latestStage } = await readStageProgress(jobDirectory);
-  const from = Math.min(latestStage, stages.length - 1);
-  const remaining = stages.slice(from);
-  if (areGuests(remaining)) return [];
+  if (areGuests(stages)) return [];
+  const from = firstOpenStage(stages, latestStage);
   const begun = await hasBegun(jobDirectory);
-  const lines = [...describeChanges({ config, latestStage, hasBegun: begun, problemAt })];
-  for (const stage of remaining) {
+  const lines = [...describeChanges({ config, from, hasBegun: begun, problemAt })];
+  for (const stage of stages.slice(from)) {
     const before = recordedInputs(config, stage);
     const rows = digests[stage.stageIndex];
     if (before === undefined || rows === undefined) continue;
@@ -483,7 +482,7 @@ function checkStored({ stage, warn }: Check): void {
 }
 
 /**
- * Checks the models of a stage. If the stage starts from a checkpoint of the previous stage, checks
+ * Checks the models of a stage. If the stage starts from a checkpoint of an earlier stage, checks
  * the model from which that stage starts, because its tokenizer and shape are the same.
  */
 async function checkModels(check: Check): Promise<void> {

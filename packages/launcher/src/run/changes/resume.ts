@@ -15,8 +15,8 @@ import { isDerived, settingsOf, type Settings } from '../../assembly/settings.js
 
 interface Resumed {
   readonly config: ResolvedConfig;
-  /** Index of the current stage, or the number of stages if all are done. */
-  readonly latestStage: number;
+  /** Index of the stage that the training run continues with. */
+  readonly from: number;
   /** True if the folder belongs to a training run that was started before. */
   readonly hasBegun: boolean;
   readonly problemAt: ProblemAt;
@@ -27,7 +27,7 @@ interface Resumed {
  * the effect of the change.
  * @throws ConfigError with the changes that prevent the training run from continuing
  */
-export function describeChanges({ config, latestStage, ...more }: Resumed): readonly string[] {
+export function describeChanges({ config, from, ...more }: Resumed): readonly string[] {
   const { jobDirectory, stages } = config;
   const { hasBegun, problemAt } = more;
   const record = trainingRecord(jobDirectory);
@@ -35,7 +35,7 @@ export function describeChanges({ config, latestStage, ...more }: Resumed): read
     return hasBegun && stages.some(hasMetrics) ? [unknownSettings(jobDirectory)] : [];
   const problems: ConfigProblem[] = [];
   const lines = stages.flatMap((stage) => {
-    const isDone = stage.stageIndex < Math.min(latestStage, stages.length - 1);
+    const isDone = stage.stageIndex < from;
     return changesOf(stage, jobDirectory, record).map((change) => {
       const { text, refused } = isDone
         ? { text: 'takes no effect: the stage is complete', refused: change.key === 'stage_name' }
@@ -120,8 +120,8 @@ export const isRecorded = (
 ): boolean => trainingRecord(jobDirectory)?.stages[stageIndex] !== undefined;
 
 /**
- * Records the settings of a stage that starts or resumes. Completed stages keep their recorded
- * settings.
+ * Records the settings of a stage that starts or resumes. Other stages that have begun keep their
+ * recorded settings.
  */
 export function recordSettings(
   { jobDirectory, stages }: ResolvedConfig,
@@ -130,10 +130,15 @@ export function recordSettings(
 ): void {
   const before = trainingRecord(jobDirectory);
   const begun = stages.slice(0, stage.stageIndex);
+  const later = <T>(all: readonly T[] = []): readonly T[] => all.slice(stage.stageIndex + 1);
   writeRecord({
     jobDirectory,
-    stages: [...begun.map((each, i) => before?.stages[i] ?? settingsOf(each)), settingsOf(stage)],
-    inputs: [...begun.map((_, i) => before?.inputs?.[i] ?? {}), inputs],
+    stages: [
+      ...begun.map((each, i) => before?.stages[i] ?? settingsOf(each)),
+      settingsOf(stage),
+      ...later(before?.stages),
+    ],
+    inputs: [...begun.map((_, i) => before?.inputs?.[i] ?? {}), inputs, ...later(before?.inputs)],
   });
 }
 
