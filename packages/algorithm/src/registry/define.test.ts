@@ -45,7 +45,6 @@ const mine = defineAlgorithm({
   advantageFn: median,
   policyLossFn: plainGradient,
   klLossFn: { name: 'none' },
-  ...({ description: 'not an option' } as object),
   operators: [
     'reward_filter',
     defineOperator({
@@ -210,7 +209,17 @@ describe('definitions of plugins', () => {
     [
       'a setting by its name in YAML',
       () => [defineAlgorithm({ name: 'mine', policy_loss_fn: 'opmd' } as never)],
-      'Algorithm "mine" has no option "policy_loss_fn". Write options in camelCase.',
+      'Algorithm "mine" has no option "policy_loss_fn". Did you mean "policyLossFn"?',
+    ],
+    [
+      'an option that does not exist',
+      () => [defineAdvantage({ name: 'mine', arsg: {}, create: () => ({}) } as never)],
+      'Advantage function "mine" has no option "arsg". Did you mean "args"?',
+    ],
+    [
+      'an option of a loss that does not exist',
+      () => [definePolicyLoss({ name: 'mine', need: {}, token: () => {} } as never)],
+      'Policy loss "mine" has no option "need". Did you mean "needs"?',
     ],
     [
       'a name that YAML reads as a number',
