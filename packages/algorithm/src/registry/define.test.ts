@@ -261,8 +261,15 @@ describe('results of plugins', () => {
     [Promise.resolve(), 'Operator "mine" returned a Promise that was not awaited; expected'],
     [[], 'Operator "mine" returned []; expected { experiences, metrics }.'],
     [{ experiences: 3 }, 'Operator "mine" returned 3; expected a list as experiences.'],
-    [{ experiences: [{}] }, 'expected an object as eid'],
+    [
+      { experiences: [{}] },
+      'returned {}; expected an experience, as createExperience makes it, with an eid',
+    ],
     [{ experiences: [experiences[0], experiences[0]] }, 'each experience once'],
+    [
+      { experiences: [{ ...experiences[0], reward: NaN }] },
+      'Operator "mine" returned what cannot be used. Experience //0/0/: reward is NaN; expected a finite number.',
+    ],
     [{ experiences, metrics: { a: 'b' } }, 'for the metric "a"'],
   ])('of an operator are refused by name: %#', (value, message) => {
     expect(() => apply(() => value)).toThrow(message);
