@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { largestDifference } from './fixture.js';
 
 /** A model of which only the outputs for one batch are known: log-probabilities or values. */
-export interface Learner {
+interface Learner {
   readonly outputs: () => Promise<ArrayLike<number>>;
   /** Adds the gradient `scale` * {@link slope} of the outputs. */
   readonly backward: (scale: number) => Promise<void>;
@@ -17,7 +17,7 @@ export interface Learner {
 /** Gradient of output number `index`. */
 export const slope = (index: number): number => ((index % 5) - 2.5) / 16;
 
-export interface UpdateFixture {
+interface UpdateFixture {
   /** Opens a model, which has the same weights every time, passes it to `work`, and closes it. */
   readonly withLearner: <T>(work: (learner: Learner) => Promise<T>) => Promise<T>;
   readonly tolerance: number;
