@@ -402,9 +402,7 @@ describe('loadPlugins, told of mistakes,', () => {
     const before = process.listenerCount('beforeExit');
     const directory = folder({ 'a.mjs': `await new Promise(() => {});\n${reward('x')}` });
     const loading = loadPlugins({ pluginDirs: [directory] });
-    const failed = expect(loading).rejects.toThrow(
-      `Plugin ${path.join(directory, 'a.mjs')} cannot be loaded: a top-level await of it never settles`,
-    );
+    const failed = loading.catch(String);
     while (process.listenerCount('beforeExit') === before) await setImmediate();
     vi.advanceTimersByTime(5000);
     expect(warned).toHaveBeenCalledWith(
@@ -412,6 +410,8 @@ describe('loadPlugins, told of mistakes,', () => {
     );
     // As Node does when nothing is left to do.
     process.listeners('beforeExit').at(-1)!(0);
-    await failed;
+    expect(await failed).toContain(
+      `Plugin ${path.join(directory, 'a.mjs')} cannot be loaded: a top-level await of it never settles`,
+    );
   });
 });
