@@ -9,9 +9,9 @@ import {
   mean,
 } from '@trinity-rft/core';
 import { sampleStd } from '@trinity-rft/core/internal';
-import { groupStats, relativeScores, withScore } from './shared/groups.js';
+import { groupStats, relativeScores, unevenMetrics, withScore } from './shared/groups.js';
 import { byRun, byTask } from './shared/runs.js';
-import { byState, toSteps, type Step } from './shared/step-rewards.js';
+import { byState, stepRewardOf, toSteps, type Step } from './shared/step-rewards.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
 const args = {
@@ -47,7 +47,8 @@ type Options = ArgValues<typeof args>;
  *
  * Metrics `gigpo/…`: episode_reward_{mean,std} over rollouts, anchor_groups_{total,size_gt1},
  * anchor_group_hit_ratio (share of steps that were compared), mean_abs_A_E, mean_abs_A_S;
- * `experience_count`.
+ * `group_advantages/uneven_runs` (rollouts without step rewards whose calls have different rewards,
+ * if there are any); `experience_count`.
  */
 export const gigpo = defineAdvantagePart({
   args,
@@ -83,6 +84,9 @@ function compare(experiences: readonly Experience[], options: Options): ReturnTy
   const anchored = new Map(
     compared.flatMap((group) => centred(group, ({ toGo }) => toGo, options)),
   );
+  const withoutStepRewards = byTask(experiences)
+    .flatMap(byRun)
+    .filter((run) => run.every((step) => stepRewardOf(step, options) === undefined));
   const totals = runs.map(([first]) => first!.total);
   const absolute = (values: ReadonlyMap<Step, number>): number =>
     mean(steps.map((step) => Math.abs(values.get(step) ?? 0)));
@@ -98,6 +102,7 @@ function compare(experiences: readonly Experience[], options: Options): ReturnTy
       'gigpo/anchor_group_hit_ratio': anchored.size / steps.length,
       'gigpo/mean_abs_A_E': absolute(episode),
       'gigpo/mean_abs_A_S': absolute(anchored),
+      ...unevenMetrics(withoutStepRewards),
       experience_count: steps.length,
     },
   };

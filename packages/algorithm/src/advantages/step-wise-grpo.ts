@@ -22,6 +22,7 @@ import {
   rewardOf,
   stdCalLevels,
   stdOf,
+  unevenMetrics,
   withScore,
   type GroupStats,
 } from './shared/groups.js';
@@ -68,7 +69,8 @@ interface Group {
  * score of a single rollout is r / (1 + epsilon).
  *
  * Metrics: `group_advantages/{reward_mean,reward_std}/{mean,max,min}` (including dropped tasks),
- * `group_advantages/zero_variance_ratio`, `experience_count` (kept), `filtered_count`,
+ * `group_advantages/zero_variance_ratio`, `group_advantages/uneven_runs` (rollouts whose calls have
+ * different rewards, if there are any), `experience_count` (kept), `filtered_count`,
  * `skipped_group_ratio`.
  */
 export const stepWiseGrpo = defineAdvantagePart({
@@ -103,6 +105,7 @@ function compare(experiences: readonly Experience[], options: Options): ReturnTy
     experiences: scored,
     metrics: {
       ...groupMetrics(groups),
+      ...unevenMetrics(groups.flatMap(({ runs }) => runs)),
       experience_count: scored.length,
       filtered_count: experiences.length - scored.length,
       skipped_group_ratio: (groups.length - kept.length) / groups.length,

@@ -34,10 +34,11 @@ export interface StepOptions {
  */
 export function toSteps(
   run: readonly Experience[],
-  { gamma, stepRewardKey = 'step_reward', envStateHashKey = 'env_state_hash' }: StepOptions,
+  options: StepOptions,
 ): readonly Step[] {
   const ordered = inOrderOfSteps(run);
-  const given = ordered.map((experience) => numberIn(experience, stepRewardKey));
+  const { gamma, envStateHashKey = 'env_state_hash' } = options;
+  const given = ordered.map((experience) => stepRewardOf(experience, options));
   const rewards = given.every((value) => value === undefined)
     ? ordered.map((experience, i) => (i === ordered.length - 1 ? rewardOf(experience) : 0))
     : given.map((value, i) => rewardOf({ ...ordered[i]!, reward: value ?? 0 }));
@@ -52,7 +53,14 @@ export function toSteps(
   }));
 }
 
-function numberIn(experience: Experience, key: string): number | undefined {
+/**
+ * Returns the step reward in the info of an experience, or undefined if there is none.
+ * @throws RewardError for a step reward that is not a number
+ */
+export function stepRewardOf(
+  experience: Experience,
+  { stepRewardKey: key = 'step_reward' }: Pick<StepOptions, 'stepRewardKey'>,
+): number | undefined {
   const value = experience.info[key] ?? undefined;
   if (value === undefined || typeof value === 'number') return value;
   throw wrongField(experience, key, 'Write a number, or leave it out');
