@@ -248,14 +248,12 @@ describe('runs of 1 and 9 calls', () => {
     withFields(call, { reward: step }),
   );
 
-  it.each(['opmd', 'step_wise_grpo'])(
-    'compare the reward of the last call, and count runs whose calls differ, for %s',
-    (name) => {
-      const { metrics } = make(name).advantage!([late!, early!, run(0, 1, 0)]);
-      expect(metrics['group_advantages/reward_mean/mean']).toBe(0.5);
-      expect(metrics['group_advantages/uneven_runs']).toBe(1);
-    },
-  );
+  it.each(['opmd', 'step_wise_grpo', 'raft'])('count runs whose calls differ, for %s', (name) => {
+    const { metrics } = make(name).advantage!([late!, early!, run(0, 1, 0)]);
+    const mean = metrics['raft/kept_reward_mean'] ?? metrics['group_advantages/reward_mean/mean'];
+    expect(mean).toBe(name === 'raft' ? 1 : 0.5);
+    expect(metrics['group_advantages/uneven_runs']).toBe(1);
+  });
 
   it('count as uneven for gigpo only if no call has a step reward', () => {
     const unevenRuns = (calls: readonly Experience[]) =>
