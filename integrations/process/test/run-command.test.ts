@@ -212,7 +212,11 @@ describe.skipIf(process.platform === 'win32')('nothing is left running', () => {
         setImmediate(() => process.exit(0));
       }, 10);`;
     const flags = ['--conditions=@trinity-rft/source', '--import', register, '--input-type=module'];
-    spawnSync(process.execPath, [...flags, '-e', script], { stdio: 'inherit' });
+    spawnSync(process.execPath, [...flags, '-e', script], {
+      stdio: 'inherit',
+      timeout: 120_000,
+      killSignal: 'SIGKILL',
+    });
     await expect.poll(() => isAlive(Number(readFileSync(file, 'utf8')))).toBe(false);
   });
 

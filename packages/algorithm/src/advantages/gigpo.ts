@@ -9,9 +9,9 @@ import {
   mean,
 } from '@trinity-rft/core';
 import { sampleStd } from '@trinity-rft/core/internal';
-import { groupStats, relativeScores, unevenMetrics, withScore } from './shared/groups.js';
+import { groupStats, relativeScores, withScore } from './shared/groups.js';
 import { byRun, byTask } from './shared/runs.js';
-import { byState, stepRewardOf, toSteps, type Step } from './shared/step-rewards.js';
+import { byState, toSteps, unevenSteps, type Step } from './shared/step-rewards.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
 const args = {
@@ -46,9 +46,8 @@ type Options = ArgValues<typeof args>;
  * unique hash, A^S = 0. Steps are ordered by `eid.step`.
  *
  * Metrics `gigpo/…`: episode_reward_{mean,std} over rollouts, anchor_groups_{total,size_gt1},
- * anchor_group_hit_ratio (share of steps that were compared), mean_abs_A_E, mean_abs_A_S;
- * `group_advantages/uneven_runs` (rollouts without step rewards whose calls have different rewards,
- * if there are any); `experience_count`.
+ * anchor_group_hit_ratio (share of steps that were compared), mean_abs_A_{E,S};
+ * `group_advantages/uneven_runs`; `experience_count`.
  */
 export const gigpo = defineAdvantagePart({
   args,
@@ -68,9 +67,8 @@ export const gigpo = defineAdvantagePart({
 
 function compare(experiences: readonly Experience[], options: Options): ReturnType<AdvantageFn> {
   if (experiences.length === 0) return { experiences, metrics: {} };
-  const tasks = byTask(experiences).map((members) =>
-    byRun(members).map((run) => toSteps(run, options)),
-  );
+  const read = (run: readonly Experience[]): readonly Step[] => toSteps(run, options);
+  const tasks = byTask(experiences).map((members) => byRun(members).map(read));
   const runs = tasks.flat();
   const steps = runs.flat();
   const ofRuns = new Map(
@@ -84,9 +82,6 @@ function compare(experiences: readonly Experience[], options: Options): ReturnTy
   const anchored = new Map(
     compared.flatMap((group) => centred(group, ({ toGo }) => toGo, options)),
   );
-  const withoutStepRewards = byTask(experiences)
-    .flatMap(byRun)
-    .filter((run) => run.every((step) => stepRewardOf(step, options) === undefined));
   const totals = runs.map(([first]) => first!.total);
   const absolute = (values: ReadonlyMap<Step, number>): number =>
     mean(steps.map((step) => Math.abs(values.get(step) ?? 0)));
@@ -102,7 +97,7 @@ function compare(experiences: readonly Experience[], options: Options): ReturnTy
       'gigpo/anchor_group_hit_ratio': anchored.size / steps.length,
       'gigpo/mean_abs_A_E': absolute(episode),
       'gigpo/mean_abs_A_S': absolute(anchored),
-      ...unevenMetrics(withoutStepRewards),
+      ...unevenSteps(runs, options),
       experience_count: steps.length,
     },
   };

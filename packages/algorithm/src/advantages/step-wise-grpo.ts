@@ -69,9 +69,8 @@ interface Group {
  * score of a single rollout is r / (1 + epsilon).
  *
  * Metrics: `group_advantages/{reward_mean,reward_std}/{mean,max,min}` (including dropped tasks),
- * `group_advantages/zero_variance_ratio`, `group_advantages/uneven_runs` (rollouts whose calls have
- * different rewards, if there are any), `experience_count` (kept), `filtered_count`,
- * `skipped_group_ratio`.
+ * `group_advantages/{zero_variance_ratio,uneven_runs}`, `experience_count` (kept),
+ * `filtered_count`, `skipped_group_ratio`.
  */
 export const stepWiseGrpo = defineAdvantagePart({
   args,

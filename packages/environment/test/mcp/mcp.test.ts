@@ -386,7 +386,12 @@ it.skipIf(process.platform === 'win32')('kills its program when the process exit
     }, 10);`;
   const register = new URL('../../../../tools/register-source.mjs', import.meta.url).href;
   const flags = ['--conditions=@trinity-rft/source', '--import', register, '--input-type=module'];
-  spawnSync(node, [...flags, '-e', script], { cwd: import.meta.dirname, stdio: 'inherit' });
+  spawnSync(node, [...flags, '-e', script], {
+    cwd: import.meta.dirname,
+    stdio: 'inherit',
+    timeout: 120_000,
+    killSignal: 'SIGKILL',
+  });
   const pid = Number(readFileSync(file, 'utf8'));
   await expect.poll(() => isRunning(pid)).toBe(false);
 });

@@ -1,6 +1,13 @@
 /** The steps of a rollout, each with the discounted sum of its own and all later rewards. */
-import { type Experience, groupBy, RewardError, taskKey, uid } from '@trinity-rft/core';
-import { rewardOf } from './groups.js';
+import {
+  type Experience,
+  groupBy,
+  type Metrics,
+  RewardError,
+  taskKey,
+  uid,
+} from '@trinity-rft/core';
+import { rewardOf, unevenMetrics } from './groups.js';
 import { inOrderOfSteps } from './runs.js';
 
 export interface Step {
@@ -32,10 +39,7 @@ export interface StepOptions {
  * @throws RewardError for a reward that is missing or not finite, and for a step reward or state of
  * another type
  */
-export function toSteps(
-  run: readonly Experience[],
-  options: StepOptions,
-): readonly Step[] {
+export function toSteps(run: readonly Experience[], options: StepOptions): readonly Step[] {
   const ordered = inOrderOfSteps(run);
   const { gamma, envStateHashKey = 'env_state_hash' } = options;
   const given = ordered.map((experience) => stepRewardOf(experience, options));
@@ -53,11 +57,19 @@ export function toSteps(
   }));
 }
 
+/** Returns the metrics of {@link unevenMetrics} for the rollouts without any step reward. */
+export function unevenSteps(runs: readonly (readonly Step[])[], options: StepOptions): Metrics {
+  const all = runs.map((run) => run.map(({ experience }) => experience));
+  return unevenMetrics(
+    all.filter((run) => run.every((step) => stepRewardOf(step, options) === undefined)),
+  );
+}
+
 /**
  * Returns the step reward in the info of an experience, or undefined if there is none.
  * @throws RewardError for a step reward that is not a number
  */
-export function stepRewardOf(
+function stepRewardOf(
   experience: Experience,
   { stepRewardKey: key = 'step_reward' }: Pick<StepOptions, 'stepRewardKey'>,
 ): number | undefined {
