@@ -68,7 +68,7 @@ function warnOfUnevenRuns(logger: Logger): StepWarnings['rewardsDiffer'] {
     if (warned || unevenRuns === 0) return;
     warned = true;
     logger.warn(
-      `The calls of ${unevenRuns} runs have different rewards. Runs are compared by the reward of their last call; the others have no effect. The workflow has given them, or an operator that changes the reward of each call by itself. Give every call of a run the same reward, choose an algorithm that reads rewards of steps (gigpo, from info.step_reward), or compare calls instead of runs (advantage_fn_args: { compare: calls }). This warning appears once; experience_pipeline/group_advantages/uneven_runs is written with every such step.`,
+      `The calls of ${unevenRuns} runs have different rewards. Runs are compared by the reward of their last call; the others have no effect. The workflow has given them, or an operator that changes the reward of each call by itself. Give every call of a run the same reward; or choose gigpo, which adds up info.step_reward of the calls, and let the workflow write it, as StepWiseRewardWorkflow does; or choose grpo, which compares calls instead of runs with advantage_fn_args: { compare: calls }. This warning appears once; experience_pipeline/group_advantages/uneven_runs is written with every such step.`,
     );
   };
 }

@@ -275,7 +275,7 @@ function openTemplates(options: ChatFormatOptions): {
   const source = chatTemplate ?? own;
   if (source === undefined) {
     throw new ConfigError(
-      'The model has no chat template. Put a chat_template.jinja into its folder, or set the chat template in the configuration.',
+      'The model has no chat template. Put a chat_template.jinja into its folder, or name its template with model.chat_template_path in the configuration of a run.',
       { code: 'CHAT_TEMPLATE_MISSING' },
     );
   }

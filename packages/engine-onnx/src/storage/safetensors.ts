@@ -85,10 +85,13 @@ export async function openSafetensors(
 ): Promise<SafetensorsFile> {
   const file = basename(path);
   const handle = await open(path, 'r').catch((cause: unknown) => {
-    throw new CheckpointError(`${path} cannot be opened; expected a readable safetensors file.`, {
-      code: 'WEIGHTS_UNREADABLE',
-      cause,
-    });
+    throw new CheckpointError(
+      `${path} cannot be opened; copy or download it again. Expected a readable safetensors file.`,
+      {
+        code: 'WEIGHTS_UNREADABLE',
+        cause,
+      },
+    );
   });
   try {
     const { tensors, metadata } = await readHeader(handle, path);
