@@ -187,16 +187,19 @@ describe('an algorithm', () => {
     });
   });
 
-  it('takes an aggregation of its policy loss, beside that of the rest', () => {
-    const { policyLossFn, lossAggMode } = stageOf(
-      cwd,
-      fileOf('policy_loss_fn_args: {loss_agg_mode: seq-mean-token-sum}', 'grpo'),
-    ).algorithm;
-    expect([policyLossFn.args['lossAggMode'], lossAggMode]).toEqual([
-      'seq-mean-token-sum',
-      'token-mean',
-    ]);
-  });
+  it.each(['', 'loss_agg_mode: token-mean\n'])(
+    'takes an aggregation of its policy loss, beside that of the rest: %s',
+    (lines) => {
+      const { policyLossFn, lossAggMode } = stageOf(
+        cwd,
+        fileOf(`${lines}policy_loss_fn_args: {loss_agg_mode: seq-mean-token-sum}`, 'grpo'),
+      ).algorithm;
+      expect([policyLossFn.args['lossAggMode'], lossAggMode]).toEqual([
+        'seq-mean-token-sum',
+        'token-mean',
+      ]);
+    },
+  );
 
   it.each([
     ['loss_agg_norm: 64', 64],
@@ -261,9 +264,23 @@ describe('an algorithm', () => {
       stageOf(cwd, `${fileOf('', 'dapo')}${rest}`).dataProcessor.experiencePipeline.operators;
     const pipeline = 'data_processor:\n  experience_pipeline:\n    operators:';
     expect(operators(`${pipeline} []`)).toEqual([]);
+    const { operators: printed } = algorithmReference(builtInTables).presets.find(
+      ({ name }) => name === 'dapo',
+    )!;
+    expect(operators(`${pipeline} ${JSON.stringify(printed)}`)).toEqual(operators(''));
     expect(operators(`${pipeline}\n      - {name: reward_filter, args: {threshold: 0.5}}`)).toEqual(
       [{ name: 'reward_filter', args: expect.objectContaining({ threshold: 0.5 }) }],
     );
+  });
+
+  it('reports an argument of an operator once', () => {
+    const rest =
+      'data_processor:\n  experience_pipeline:\n    operators:\n      - {name: overlong_penalty, args: {max_response_length: long}}';
+    expect(problems(cwd, `${fileOf('', 'grpo')}${rest}`)).toEqual([
+      expect.objectContaining({
+        message: expect.stringContaining('expected a number, above 0, or max_response_tokens'),
+      }),
+    ]);
   });
 
   it('plans the memory of a critic, and less for an adapter', () => {

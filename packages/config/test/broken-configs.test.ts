@@ -975,15 +975,6 @@ const cases: readonly Broken[] = [
     says: ['got 0.5', 'Keep one'],
   },
   {
-    name: 'two ways to aggregate',
-    file: {
-      algorithm:
-        'algorithm:\n  algorithm_type: grpo\n  loss_agg_mode: token-mean\n  policy_loss_fn_args:\n    loss_agg_mode: «seq-mean-token-mean',
-    },
-    key: 'algorithm.policy_loss_fn_args.loss_agg_mode',
-    says: ['token-mean', 'Keep one'],
-  },
-  {
     name: 'copies of dropped groups without dropping',
     file: {
       algorithm:

@@ -189,8 +189,7 @@ const isNormed = (mode: unknown): boolean => normedModes.includes(mode as string
 
 /**
  * Derives the loss aggregation. `algorithm.loss_agg_mode` applies to all terms, and the argument
- * `loss_agg_mode` of the policy loss only to the policy loss. Reports a problem if they contradict
- * each other.
+ * `loss_agg_mode` of the policy loss only to the policy loss.
  */
 function deriveAggregation(
   context: StageContext,
@@ -199,15 +198,7 @@ function deriveAggregation(
   { maxResponseTokens }: ModelConfig,
 ): Pick<AlgorithmConfig, 'lossAggMode' | 'lossAggNorm'> {
   const { loss_agg_mode: own, loss_agg_norm: norm } = context.input.algorithm;
-  const path: KeyPath = ['algorithm', 'policy_loss_fn_args', 'loss_agg_mode'];
   const { lossAggMode: ofLoss } = args;
-  if (own !== null && context.isSet(...path) && typeof ofLoss === 'string' && ofLoss !== own) {
-    context.report(
-      path,
-      `got "${ofLoss}", but algorithm.loss_agg_mode is "${own}". Keep one of the two.`,
-      [['algorithm', 'loss_agg_mode']],
-    );
-  }
   const divisor = norm ?? preset.lossAggNorm;
   const lossAggMode = own ?? preset.lossAggMode;
   const normKey: KeyPath = ['algorithm', 'loss_agg_norm'];

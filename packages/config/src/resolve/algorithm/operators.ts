@@ -16,7 +16,7 @@ export function deriveOperators(
   context: StageContext,
   { maxResponseTokens }: Pick<ModelConfig, 'maxResponseTokens'>,
 ): readonly PartConfig[] {
-  const chosen = chosenOperators(context).map((part) => withLength(part, maxResponseTokens));
+  const chosen = chosenOperators(context, maxResponseTokens);
   if (context.mode !== 'train') return chosen;
   if (
     context.isSet(...section) &&
@@ -30,10 +30,7 @@ export function deriveOperators(
   return [];
 }
 
-/**
- * Replaces the placeholder `max_response_tokens`, which presets use as a value of arguments, with
- * the maximum response length.
- */
+/** Replaces the argument value `max_response_tokens` with the maximum response length. */
 const withLength = ({ name, args }: PartConfig, maxResponseTokens: number): PartConfig => ({
   name,
   args: Object.fromEntries(
@@ -44,13 +41,14 @@ const withLength = ({ name, args }: PartConfig, maxResponseTokens: number): Part
   ),
 });
 
-function chosenOperators(context: StageContext): readonly PartConfig[] {
+function chosenOperators(context: StageContext, maxResponseTokens: number): readonly PartConfig[] {
   const { operators: table } = context.tables;
   const preset = presetOf(context).operators ?? [];
   if (!context.isSet(...section))
     return preset.flatMap((choice) => {
       const place = { name: section, args: [...section, 'args'], kind: 'operator' };
-      return derivePart(context, place, table, { name: choice.name, preset: choice }) ?? [];
+      const part = derivePart(context, place, table, { name: choice.name, preset: choice });
+      return part ? withLength(part, maxResponseTokens) : [];
     });
   const { operators } = context.input.data_processor.experience_pipeline;
   return operators.flatMap(({ name }, index) => {
@@ -64,10 +62,11 @@ function chosenOperators(context: StageContext): readonly PartConfig[] {
       reportUnknown(context, place.name, name);
       return [];
     }
-    const part = derivePart(context, place, table, { name, preset: undefined });
-    if (part !== undefined)
-      tryBuild(context, place, row.args, () => row.make(`operator "${name}"`, part.args));
-    return part ?? [];
+    const derived = derivePart(context, place, table, { name, preset: undefined });
+    if (derived === undefined) return [];
+    const part = withLength(derived, maxResponseTokens);
+    tryBuild(context, place, row.args, () => row.make(`operator "${name}"`, part.args));
+    return part;
   });
 }
 
