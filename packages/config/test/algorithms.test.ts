@@ -64,6 +64,21 @@ describe('settings without effect', () => {
       'epsilon',
       'std_cal_level: group or batch',
     ],
+    [
+      'policy_loss_fn_args: {clip_range: 0.1, clip_range_low: 0.2, clip_range_high: 0.2}',
+      'clip_range',
+      'clip_range_low or clip_range_high left out, .*',
+    ],
+    [
+      'policy_loss_fn_args: {enable_sequence_masking: true, fallback_to_policy_gradient: true}',
+      'enable_sequence_masking',
+      'fallback_to_policy_gradient: false',
+    ],
+    [
+      'policy_loss_fn: gspo\npolicy_loss_fn_args: {clip_range: 0.1, clip_range_low: 0.2, clip_range_high: 0.2}',
+      'clip_range',
+      'clip_range_low or clip_range_high left out',
+    ],
     ['advantage_fn: opmd\nadvantage_fn_args: {tau: 2}', 'tau', 'opmd_baseline: logavgexp'],
     ['advantage_fn: rec\nadvantage_fn_args: {epsilon: 0.1}', 'epsilon', 'std_normalize: true'],
     ['kl_penalty_fn: k1\nkl_penalty_fn_args: {target_kl: 0.1}', 'target_kl', 'adaptive: true'],
@@ -72,6 +87,12 @@ describe('settings without effect', () => {
       expect.stringMatching(
         new RegExp(`_args\\.${name}: ignored\\. It has an effect only with ${needed}\\.$`),
       ),
+    ]);
+  });
+
+  it('include batch sizes of an algorithm that normalises by kinds', () => {
+    expect(warnings('policy_loss_fn_args: {ngpus_trainer: 2}', 'mix_chord')).toEqual([
+      expect.stringMatching(/ngpus_trainer: ignored\. .* normalization: batch_sizes\.$/),
     ]);
   });
 

@@ -428,6 +428,14 @@ const cases: readonly Broken[] = [
     says: ['got "v_pro"', 'Did you mean "v_proj"?'],
   },
   {
+    name: 'a layer of other models',
+    file: {
+      model: 'model:\n  model_path: ./tiny\n  lora_configs: [{target_modules: «[qkv_proj]}]',
+    },
+    key: 'model.lora_configs[0].target_modules',
+    says: ['"qkv_proj" is not a layer', 'some of q_proj, '],
+  },
+  {
     name: 'quantised weights that are all to be trained',
     file: { model: 'model:\n  model_path: ./tiny\n  quantization: «int8' },
     key: 'model.quantization',

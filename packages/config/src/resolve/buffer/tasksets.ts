@@ -7,6 +7,7 @@ import type { RunInput } from '../../schema/root.js';
 import type { KeyPath } from '../../source/node.js';
 import { sayIgnored, type StageContext } from '../base/context.js';
 import { checkName } from '../base/paths.js';
+import { deciding } from '../sampling-distribution.js';
 import { positionsOf } from '../model/model-folder.js';
 import type {
   AlgorithmConfig,
@@ -134,6 +135,7 @@ const keysOfKinds = {
 const keysOfOrders: Readonly<Record<string, readonly string[]>> = {
   feature_keys: ['offline_easy2hard', 'difficulty_based'],
   kwargs: ['difficulty_based'],
+  seed: ['shuffle', 'random', 'difficulty_based'],
 };
 
 function sayUnreadKeys(
@@ -193,7 +195,7 @@ function deriveRolloutArgs(
   { model, rolloutModel }: Pick<TasksetNeeds, 'model' | 'rolloutModel'>,
 ): Required<RolloutArgs> {
   const own = resolveSection(generation, input);
-  const { maxModelLen } = rolloutModel;
+  const { maxModelLen, maxResponseTokens } = rolloutModel;
   if (own.maxTokens !== undefined && own.maxTokens >= maxModelLen) {
     const rolloutKey = ['explorer', 'rollout_model', 'max_model_len'];
     const key = context.isSet(...rolloutKey) ? rolloutKey : ['model', 'max_model_len'];
@@ -203,6 +205,12 @@ function deriveRolloutArgs(
       [...place, 'max_tokens'],
       `got ${own.maxTokens}, which leaves no room for a prompt within ${key.join('.')}, ${maxModelLen}. Lower it${raise}.`,
       [['model'], rolloutKey],
+    );
+  } else if (own.maxTokens !== undefined && own.maxTokens > maxResponseTokens) {
+    const key = deciding(context, place, 'max_response_tokens').join('.');
+    context.warn(
+      [...place, 'max_tokens'],
+      `got ${own.maxTokens}, but no answer is longer than ${key}, ${maxResponseTokens}. Raise that one, or lower this one.`,
     );
   }
   return { ...inherit(own, { ...rolloutModel, maxTokens: rolloutModel.maxResponseTokens }), n: 1 };
