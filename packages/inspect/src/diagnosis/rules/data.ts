@@ -29,14 +29,14 @@ const staleData: Rule = {
 const staleDropped = shareRule({
   name: 'stale-dropped',
   title: 'Answers are thrown away as too old',
-  when: `at least ${percent(staleShare)} of the answers that recent train steps took were dropped as too old (sample/stale_dropped)`,
+  when: `at least ${percent(staleShare)} of the experiences that recent train steps took were dropped as too old (sample/stale_dropped)`,
   advice:
     'Lower sync_interval or the number of batches in flight, so that less is sampled by old weights, or raise the bound of staleness_control.',
   role: 'trainer',
   counted: ['sample/stale_dropped'],
-  outOf: ['sample/stale_dropped', 'sample/run_count'],
+  outOf: ['sample/stale_dropped', 'sample/experience_count'],
   atLeast: staleShare,
-  says: (steps) => `of the answers that ${steps} took were too old`,
+  says: (steps) => `of the experiences that ${steps} took were too old`,
   rollouts: { sort: 'staleness', descending: true },
 });
 
