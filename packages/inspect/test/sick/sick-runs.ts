@@ -75,6 +75,14 @@ export const sickRuns: Readonly<Record<string, WrittenRun>> = {
 
   'reward-floor': { explorer: constant(0) },
   'reward-ceiling': { explorer: constant(1) },
+  'filtered-groups': {
+    explorer: () => ({
+      'experience_pipeline/group_advantages/zero_variance_ratio': 1,
+      'experience_pipeline/reward_filter/filtered_count': 32,
+      'experience_pipeline/filtered_count': 32,
+    }),
+    trainer: () => ({ 'actor/grad_norm': 0 }),
+  },
   'no-variance': {
     explorer: () => ({ 'experience_pipeline/group_advantages/zero_variance_ratio': 0.95 }),
   },
