@@ -39,6 +39,13 @@ export const sickRuns: Readonly<Record<string, WrittenRun>> = {
       'rollout/model/malformed_tool_calls/mean': 0.6,
     }),
   },
+  'unread-tool-calls': {
+    explorer: () => ({
+      ...constant(0)(),
+      'rollout/model/tool_calls/mean': 0,
+      'rollout/model/unread_tool_calls/mean': 1,
+    }),
+  },
   'broken-conversations': {
     explorer: () => ({ 'rollout/model/fork/history_edited/mean': 1.5 }),
   },
