@@ -495,7 +495,11 @@ async function checkModels(check: Check): Promise<void> {
     if (!isThere(model.modelPath)) return;
     const format = await check.readChat(model.modelPath, rolloutModel);
     checkVocabulary(check, ['model', 'model_path'], { folder: model.modelPath, format });
-    checkParser(check, ['explorer', 'rollout_model'], { ...rolloutModel, modelPath: model.modelPath, format });
+    checkParser(check, ['explorer', 'rollout_model'], {
+      ...rolloutModel,
+      modelPath: model.modelPath,
+      format,
+    });
   });
   await attempt(check, ['model', 'critic_model_path'], () =>
     checkCritic(check.stage, check.extensions.engines),
