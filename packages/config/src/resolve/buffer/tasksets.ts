@@ -7,7 +7,6 @@ import type { RunInput } from '../../schema/root.js';
 import type { KeyPath } from '../../source/node.js';
 import { sayIgnored, type StageContext } from '../base/context.js';
 import { checkName } from '../base/paths.js';
-import { deciding } from '../sampling-distribution.js';
 import { positionsOf } from '../model/model-folder.js';
 import type {
   AlgorithmConfig,
@@ -207,10 +206,11 @@ function deriveRolloutArgs(
       [['model'], rolloutKey],
     );
   } else if (own.maxTokens !== undefined && own.maxTokens > maxResponseTokens) {
-    const key = deciding(context, place, 'max_response_tokens').join('.');
+    const rolloutKey = ['explorer', 'rollout_model', 'max_response_tokens'];
+    const key = context.isSet(...rolloutKey) ? rolloutKey : ['model', 'max_response_tokens'];
     context.warn(
       [...place, 'max_tokens'],
-      `got ${own.maxTokens}, but no answer is longer than ${key}, ${maxResponseTokens}. Raise that one, or lower this one.`,
+      `got ${own.maxTokens}, but no answer is longer than ${key.join('.')}, ${maxResponseTokens}. Raise that one, or lower this one.`,
     );
   }
   return { ...inherit(own, { ...rolloutModel, maxTokens: rolloutModel.maxResponseTokens }), n: 1 };
