@@ -428,6 +428,14 @@ const cases: readonly Broken[] = [
     says: ['got "v_pro"', 'Did you mean "v_proj"?'],
   },
   {
+    name: 'a layer of other models',
+    file: {
+      model: 'model:\n  model_path: ./tiny\n  lora_configs: [{target_modules: «[qkv_proj]}]',
+    },
+    key: 'model.lora_configs[0].target_modules',
+    says: ['"qkv_proj" is not a layer', 'some of q_proj, '],
+  },
+  {
     name: 'quantised weights that are all to be trained',
     file: { model: 'model:\n  model_path: ./tiny\n  quantization: «int8' },
     key: 'model.quantization',
@@ -973,15 +981,6 @@ const cases: readonly Broken[] = [
     },
     key: 'trainer.grad_clip',
     says: ['got 0.5', 'Keep one'],
-  },
-  {
-    name: 'two ways to aggregate',
-    file: {
-      algorithm:
-        'algorithm:\n  algorithm_type: grpo\n  loss_agg_mode: token-mean\n  policy_loss_fn_args:\n    loss_agg_mode: «seq-mean-token-mean',
-    },
-    key: 'algorithm.policy_loss_fn_args.loss_agg_mode',
-    says: ['token-mean', 'Keep one'],
   },
   {
     name: 'copies of dropped groups without dropping',

@@ -48,6 +48,7 @@ export const raft = defineAdvantagePart({
     },
   },
   comparesRuns: ({ keep }) => keep === 'best',
+  keeps: ({ keep }) => (keep === 'best' ? 'one' : 'some'),
   create: (options) => ({ advantage: (experiences) => select(experiences, options) }),
 });
 

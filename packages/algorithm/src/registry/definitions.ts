@@ -130,7 +130,8 @@ export function defineAlgorithm(options: AlgorithmPluginOptions): AlgorithmDefin
 /**
  * Defines an `advantage_fn`. `byGroup` makes a strategy from a score per rollout. `onExperiences`
  * makes an `advantage` from a function over packed token arrays. Unless `comparesRuns` is false, a
- * configuration with one rollout per task is reported as a problem.
+ * configuration with one rollout per task is reported as a problem. Unless `keeps` says otherwise,
+ * the function may select the rollouts that are trained on.
  */
 export function defineAdvantage<S extends ArgSpec>(
   options: Named &
@@ -140,6 +141,7 @@ export function defineAdvantage<S extends ArgSpec>(
     },
 ): AdvantageDefinition {
   const { name, args = {} as S, doc = named(name), comparesRuns = true, create } = options;
+  const { keeps = () => 'some' } = options;
   const who = `Advantage function "${name}"`;
   return {
     kind: 'trinity-rft.advantage',
@@ -151,6 +153,7 @@ export function defineAdvantage<S extends ArgSpec>(
       args,
       doc,
       comparesRuns,
+      keeps,
       create: (...given) =>
         checkedStrategy(
           who,

@@ -136,9 +136,10 @@ function sum(numbers: readonly (number | undefined)[]): number | undefined {
   );
 }
 
-function perExploreStep({ own, perExploreStep: made }: TrainBatchConfig): number | undefined {
+function perExploreStep(batch: TrainBatchConfig): number | undefined {
+  const { own, perExploreStep: made } = batch;
   if (made === undefined) return undefined;
-  return own < made ? Math.ceil(made / own) : made / own;
+  return own < made ? trainStepsOf(batch, 1) : made / own;
 }
 
 /**
@@ -161,7 +162,8 @@ function countExploreSteps(
   const { own, perExploreStep: made } = buffer.trainBatch;
   const { totalSteps } = trainer;
   if (totalSteps === undefined || made === undefined) return all;
-  const needed = own < made ? totalSteps / Math.ceil(made / own) : (totalSteps * own) / made;
+  const perStep = own < made ? (trainStepsOf(buffer.trainBatch, 1) ?? 1) : made / own;
+  const needed = own < made ? totalSteps / perStep : (totalSteps * own) / made;
   return Math.min(all ?? Infinity, Math.ceil(needed));
 }
 

@@ -169,8 +169,8 @@ function deriveStage(
   checkEngine(context, { engine, algorithm, model, sampler });
   checkSampling(context, algorithm, { synchronizer, trainBatch: buffer.trainBatch });
   checkDistribution(context, algorithm, { buffer, rolloutModel });
-  checkSamplingLimits(context, { engine, buffer, rolloutModel, sampler });
-  const operators = deriveOperators(context, model);
+  checkSamplingLimits(context, { engine, algorithm, buffer, rolloutModel, sampler });
+  const operators = deriveOperators(context, model, algorithm);
   return {
     stageName,
     stageIndex,

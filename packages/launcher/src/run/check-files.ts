@@ -494,12 +494,11 @@ async function checkModels(check: Check): Promise<void> {
     if (!isThere(model.modelPath)) return;
     const format = await check.readChat(model.modelPath, rolloutModel);
     checkVocabulary(check, ['model', 'model_path'], { folder: model.modelPath, format });
-    const { printsTools } = format;
-    if (rolloutModel.toolCallParser !== undefined && !printsTools)
-      check.warn(
-        ['explorer', 'rollout_model', 'tool_call_parser'],
-        `got ${rolloutModel.toolCallParser}, but the chat template of ${model.modelPath} has no place for tools, so requests with tools are refused. Set explorer.rollout_model.tool_prompt: generic, or model.chat_template_path to a template with tools.`,
-      );
+    checkParser(check, ['explorer', 'rollout_model'], {
+      ...rolloutModel,
+      modelPath: model.modelPath,
+      format,
+    });
   });
   await attempt(check, ['model', 'critic_model_path'], () =>
     checkCritic(check.stage, check.extensions.engines),
@@ -511,10 +510,41 @@ async function checkModels(check: Check): Promise<void> {
     await checkModel(check, key, source);
     await attempt(check, key, async () => {
       const { modelPath: folder } = source;
-      if (isThere(folder))
-        checkVocabulary(check, key, { folder, format: await check.readChat(folder, auxiliary) });
+      if (!isThere(folder)) return;
+      const format = await check.readChat(folder, auxiliary);
+      checkVocabulary(check, key, { folder, format });
+      checkParser(check, key.slice(0, -1), { ...auxiliary, modelPath: folder, format });
     });
   }
+}
+
+interface ParserChoice {
+  readonly modelPath: string;
+  readonly format: ChatFormat;
+  readonly toolCallParser: string | undefined;
+  readonly toolPrompt: string | undefined;
+}
+
+/** Warns of a tool-call parser whose calls the chat template does not ask for. */
+function checkParser(
+  { warn }: Check,
+  section: KeyPath,
+  { modelPath, format, toolCallParser: parser, toolPrompt }: ParserChoice,
+): void {
+  if (parser === undefined) return;
+  const key = [...section, 'tool_call_parser'];
+  const at = nameOf(section);
+  if (!format.printsTools)
+    warn(
+      key,
+      `got ${parser}, but the chat template of ${modelPath} has no place for tools, so requests with tools are refused. Set ${at}.tool_prompt: generic, or use a chat template with tools.`,
+    );
+  const fitting = toolPrompt === undefined ? format.fittingToolCallParser() : undefined;
+  if (parser !== 'auto' && fitting !== undefined && fitting !== parser)
+    warn(
+      key,
+      `got ${parser}, but the chat template of ${modelPath} has calls in the syntax of ${fitting}. Calls that ${parser} does not read stay in the text, and no tool runs. Use ${fitting}, or auto.`,
+    );
 }
 
 /**

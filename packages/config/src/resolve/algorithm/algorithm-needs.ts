@@ -2,6 +2,7 @@
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 import type { AlgorithmConfig, AuxiliaryModelConfig } from '../base/resolved.js';
+import { keptRuns, workflowsSelect } from './algorithm.js';
 
 const lossKey: KeyPath = ['algorithm', 'policy_loss_fn'];
 const entropyKey: KeyPath = ['algorithm', 'entropy_loss_fn'];
@@ -20,6 +21,7 @@ export function checkNeeds(
   checkPairs(context, config);
   checkExperts(context, config);
   checkTeacher(context, config, auxiliaryModels);
+  warnOfImitation(context, config);
 }
 
 const setOne = (context: StageContext, ...paths: readonly KeyPath[]): KeyPath =>
@@ -87,5 +89,21 @@ function checkTeacher(
   context.warn(
     ['algorithm', key],
     `${algorithmType} learns from the log-probabilities that a teacher gives every token, and explorer.auxiliary_models is empty. Add the teacher there, and use a workflow that asks it, such as on_policy_distill_workflow.`,
+  );
+}
+
+/**
+ * Warns of a policy loss that reads no advantages if nothing selects the rollouts to imitate. Says
+ * nothing of stored experiences, which may have been selected.
+ */
+function warnOfImitation(context: StageContext, config: AlgorithmConfig): void {
+  const { needsRollouts, policyLossFn, needs } = config;
+  const { mode, input } = context;
+  if (!needsRollouts || needs.pairs || (mode !== 'both' && mode !== 'serve')) return;
+  if (needs.advantages || keptRuns(context, config) !== 'all' || workflowsSelect(context)) return;
+  if (input.data_processor.experience_pipeline.operators.length > 0) return;
+  context.warn(
+    setOne(context, lossKey),
+    `the policy loss "${policyLossFn.name}" imitates every answer, good or bad: it reads no advantages, so rewards have no effect. Use algorithm_type: raft, which imitates the best runs, or a policy loss with advantages, such as ppo.`,
   );
 }

@@ -310,6 +310,12 @@ export interface TrainBatchConfig {
    * if it depends on the number of model calls, or if nothing is explored.
    */
   readonly perExploreStep: number | undefined;
+  /**
+   * Number of these units that are trained on, if the advantage function keeps one rollout of each
+   * task.
+   * @default `perExploreStep`
+   */
+  readonly keptPerExploreStep?: number;
 }
 
 /**

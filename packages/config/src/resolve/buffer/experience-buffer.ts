@@ -114,15 +114,21 @@ function storedBuffer(
   };
 }
 
-const rowsOf = (
+function rowsOf(
   context: StageContext,
   path: KeyPath,
   input: BufferInput,
   model: ModelConfig,
-): SupervisedBufferConfig => ({
-  ...deriveDataset(context, path, input, model),
-  storageType: 'file',
-});
+): SupervisedBufferConfig {
+  if (input.data_selector.selector_type === 'sequential')
+    sayIgnored(
+      context,
+      [...path, 'data_selector'],
+      ['seed'],
+      'It is for selector_type: shuffle and random.',
+    );
+  return { ...deriveDataset(context, path, input, model), storageType: 'file' };
+}
 
 /**
  * Resolves rows to imitate. If `storage_type` is not set, the rows are in a file, as in
