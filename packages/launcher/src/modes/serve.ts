@@ -73,7 +73,11 @@ async function serveAndTrain(context: StageContext, parts: Parts): Promise<Stage
   const { source } = sampling;
   const found = { newest, engine, critic, source, transport };
   const { from, state } = await resumeTraining(found, runtime.logger);
-  const sink = context.openSink({ explorer: await lastExploreStep(store), trainer: from });
+  const sink = context.openSink({
+    explorer: await lastExploreStep(store),
+    trainer: from,
+    hadEnded: context.endedBefore,
+  });
   const training = { engine, critic, algorithm, sampling, transport, store, sink, from, state };
   return await serveUntilInterrupted(context, {
     ...parts,
@@ -97,7 +101,7 @@ async function serveBesideTrainer(context: StageContext, parts: Parts): Promise<
   await using store = disposable(await openExperienceWriter(stage, extensions.openRows));
   await assertNoneLost(store, parts.turns);
   const start = await adoptNewest(stage.jobDirectory, parts.engine);
-  const sink = context.openSink({ explorer: await lastExploreStep(store), trainer: 0 });
+  const sink = context.openSink({ explorer: await store.lastCommit(), trainer: 0 });
   return await serveUntilInterrupted(context, {
     ...parts,
     commit: commitInto(store, sink, context, parts),
@@ -113,10 +117,10 @@ const lastExploreStep = async (store: Pick<ExperienceStore, 'explorerState'>): P
  * @throws BufferError when the experience store has fewer commits than the turn store has made
  */
 async function assertNoneLost(
-  store: Pick<ExperienceStore, 'explorerState'>,
+  store: Pick<ExperienceStore, 'lastCommit'>,
   turns: Pick<TurnStore, 'lastStep'>,
 ): Promise<void> {
-  const [stored, confirmed] = [await lastExploreStep(store), await turns.lastStep()];
+  const [stored, confirmed] = [await store.lastCommit(), await turns.lastStep()];
   if (stored >= confirmed) return;
   throw new BufferError(
     `The experience store has ${stored} commits of rated calls, and serve/calls.db in the folder of the run has made ${confirmed}. The disk or another program has changed the store. Restore it from a copy; to start with an empty one, move serve/ away.`,
@@ -126,7 +130,7 @@ async function assertNoneLost(
 
 /** Creates a commit function, which converts rated calls to experiences and stores them. */
 function commitInto(
-  store: Pick<ExperienceStore, 'put' | 'explorerState'>,
+  store: Pick<ExperienceStore, 'put' | 'explorerState' | 'lastCommit'>,
   sink: MetricSink,
   { stage, extensions }: StageContext,
   { turns, algorithm: { advantage } }: { readonly turns: TurnStore; readonly algorithm: Algorithm },
