@@ -79,7 +79,7 @@ async function serveAndTrain(context: StageContext, parts: Parts): Promise<Stage
     hadEnded: context.endedBefore,
   });
   const training = { engine, critic, algorithm, sampling, transport, store, sink, from, state };
-  return await serveUntilInterrupted(context, {
+  const result = await serveUntilInterrupted(context, {
     ...parts,
     commit: commitInto(store, sink, context, parts),
     extraMetrics: async () => {
@@ -94,6 +94,10 @@ async function serveAndTrain(context: StageContext, parts: Parts): Promise<Stage
       return trainHere(stage, runtime, { ...training, signal });
     },
   });
+  // A run on tasks continues from the weights of the explorer.
+  const explored = await store.explorerState();
+  if (explored) await store.put([], { ...explored, policyVersion: result.trainStep });
+  return result;
 }
 
 async function serveBesideTrainer(context: StageContext, parts: Parts): Promise<StageResult> {
@@ -132,7 +136,7 @@ async function assertNoneLost(
 function commitInto(
   store: Pick<ExperienceStore, 'put' | 'explorerState' | 'lastCommit'>,
   sink: MetricSink,
-  { stage, extensions }: StageContext,
+  { stage, extensions, serve }: StageContext,
   { turns, algorithm: { advantage } }: { readonly turns: TurnStore; readonly algorithm: Algorithm },
 ): Commit {
   const operators = createOperators(
@@ -143,6 +147,7 @@ function commitInto(
   return createCommit({
     turns,
     store,
+    isBeside: serve?.train === false,
     pipeline: (experiences) => runPipeline(experiences, { operators, experienceShape, advantage }),
     sink,
   });
