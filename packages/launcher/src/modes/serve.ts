@@ -21,6 +21,7 @@ import { openEngine } from '../assembly/models/engine.js';
 import { createTransport } from '../assembly/transport.js';
 import { disposable } from '../context/disposable.js';
 import type { StageContext, StageResult } from '../context/stage-context.js';
+import { createCommitWarnings } from './serve/commit-warnings.js';
 import { adoptNewest, followCheckpoints } from './serve/follow-checkpoints.js';
 import { serveUntilInterrupted, type ServerParts } from './serve/server.js';
 import { sessionModels } from './serve/session-models.js';
@@ -136,7 +137,7 @@ async function assertNoneLost(
 function commitInto(
   store: Pick<ExperienceStore, 'put' | 'explorerState' | 'lastCommit'>,
   sink: MetricSink,
-  { stage, extensions, serve }: StageContext,
+  { stage, extensions, serve, runtime }: StageContext,
   { turns, algorithm: { advantage } }: { readonly turns: TurnStore; readonly algorithm: Algorithm },
 ): Commit {
   const operators = createOperators(
@@ -144,11 +145,16 @@ function commitInto(
     extensions.algorithms.operators,
   );
   const { experienceShape } = stage.explorer;
+  const warn = createCommitWarnings(runtime.logger);
   return createCommit({
     turns,
     store,
     isBeside: serve?.train === false,
-    pipeline: (experiences) => runPipeline(experiences, { operators, experienceShape, advantage }),
+    pipeline: (experiences) => {
+      const result = runPipeline(experiences, { operators, experienceShape, advantage });
+      warn(result.metrics);
+      return result;
+    },
     sink,
   });
 }

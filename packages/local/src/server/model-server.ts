@@ -109,7 +109,7 @@ export async function openModelServer(options: ModelServerOptions): Promise<Mode
     try {
       if (!hasKey(request))
         throw new ModelError(
-          'The request has no valid key. Expected the key of this server in Authorization: Bearer or in x-api-key.',
+          'The request has no valid key. Expected the key of this server in x-api-key or in Authorization: Bearer.',
           { status: 401, code: 'invalid_api_key' },
         );
       if (pathname === '/metrics')

@@ -122,7 +122,7 @@ const keyPlace =
   'It is TRINITY_SERVE_KEY where the server was started, or else what trinity serve has printed.';
 
 const refusals: Refusals = {
-  keyMissing: `The request has no key. Expected the key of this server in Authorization: Bearer or in x-api-key. ${keyPlace}`,
+  keyMissing: `The request has no key. Expected the key of this server in x-api-key or in Authorization: Bearer. ${keyPlace}`,
   keyUnknown: `The key is not the one of this server. ${keyPlace}`,
   metricsKey: `The metrics need the key of this server in Authorization: Bearer. ${keyPlace}`,
   closed: stopping,
