@@ -116,7 +116,12 @@ describe('a running product', () => {
       await client.commit();
       await until(async () => (await client.metrics())['rollout/model_0/model_version'] === 3);
       expect((await openai.models.list()).data).toMatchObject([{ step: 3 }]);
-      expect((await stop()).summary).toMatchObject({ trainStep: 3 });
+      const ended = await stop();
+      expect(ended.summary).toMatchObject({ trainStep: 3 });
+      const hasEnded = 'Training has ended with train step 3, because trainer.total_steps is 3.';
+      expect(ended.output.replaceAll(/\s+/g, ' ')).toContain(hasEnded);
+      const again = await serveHere(path.join(workspace.root, 'last.yaml'));
+      expect((await again.stop()).output.replaceAll(/\s+/g, ' ')).toContain(hasEnded);
     },
   );
 

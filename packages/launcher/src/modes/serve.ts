@@ -4,7 +4,8 @@
  */
 import path from 'node:path';
 import { createOperators } from '@trinity-rft/algorithm';
-import { type MetricSink, BufferError } from '@trinity-rft/core';
+import { type MetricSink, BufferError, ModelError } from '@trinity-rft/core';
+import type { StageConfig } from '@trinity-rft/config';
 import type { Algorithm } from '@trinity-rft/core/internal';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import { type ExplorerState } from '@trinity-rft/explorer';
@@ -50,11 +51,18 @@ export async function runServe(context: StageContext): Promise<StageResult> {
   await using encoder = disposable(createEncoderThread(format.tokenizer.files));
   const from = { sampler, format, encoder, start: turns.starts };
   const models = sessionModels(stage, runtime, from);
-  const parts = { turns, engine, algorithm, model, models };
+  const refusal = algorithm.needs.teacherLogprobs ? noTeacher(stage) : undefined;
+  const parts = { turns, engine, algorithm, model, models, refusal };
   return await (train ? serveAndTrain(context, parts) : serveBesideTrainer(context, parts));
 }
 
-interface Parts extends Pick<ServerParts, 'turns' | 'engine' | 'models'> {
+const noTeacher = ({ algorithm: { algorithmType } }: StageConfig): ModelError =>
+  new ModelError(
+    `${algorithmType} learns from the log-probabilities that a teacher gives every token, which served answers do not have, so they cannot be committed. Use an algorithm that learns from rewards, such as grpo, in a run of another name.`,
+    { status: 409, code: 'commit_refused' },
+  );
+
+interface Parts extends Pick<ServerParts, 'turns' | 'engine' | 'models' | 'refusal'> {
   readonly algorithm: Algorithm;
   readonly model: StageModel;
 }
@@ -90,9 +98,14 @@ async function serveAndTrain(context: StageContext, parts: Parts): Promise<Stage
         'trainer/trained_experience_count': trained,
       };
     },
-    updateWeights: (signal) => {
+    updateWeights: async (signal) => {
       context.expectSteps(stage.trainer.totalSteps);
-      return trainHere(stage, runtime, { ...training, signal });
+      const trained = await trainHere(stage, runtime, { ...training, signal });
+      if (!trained.interrupted)
+        runtime.logger.warn(
+          `Training has ended with train step ${trained.step}, because trainer.total_steps is ${stage.trainer.totalSteps}. The model is still served, and committed answers are kept but not trained on. To train on them, raise trainer.total_steps, and start the server again.`,
+        );
+      return trained;
     },
   });
   // A run on tasks continues from the weights of the explorer.

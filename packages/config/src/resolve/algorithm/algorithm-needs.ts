@@ -1,5 +1,6 @@
 /** Checks that the file provides the pairs, experts and teacher that an algorithm needs. */
-import type { KeyPath } from '../../source/node.js';
+import { nodeAt, type KeyPath } from '../../source/node.js';
+import { nowhere } from '../../source/problem.js';
 import type { StageContext } from '../base/context.js';
 import type { AlgorithmConfig, AuxiliaryModelConfig } from '../base/resolved.js';
 
@@ -85,7 +86,8 @@ function checkTeacher(
 ): void {
   if (!needs.teacherLogprobs) return;
   const key = setOne(context, ['algorithm', 'advantage_fn']);
-  if (context.mode === 'serve')
+  // The command serves files of other modes too, and refuses commits.
+  if (context.mode === 'serve' && nodeAt(context.tree, ['mode'])?.at.line !== nowhere.line)
     return context.report(
       key,
       `${algorithmType} learns from the log-probabilities that a teacher gives every token, which the answers to a product do not have. Use an algorithm that learns from rewards, such as grpo; trinity serve --model NAME=RUN serves a trained model.`,
