@@ -96,7 +96,7 @@ async function storeBatch(
   { turns, store, isBeside, pipeline, sink }: CommitOptions,
 ): Promise<number> {
   const { step } = batch;
-  const recorded = toExperiences(batch);
+  const recorded = toExperiences(batch, isBeside);
   const { experiences, metrics } = pipeline(recorded);
   // An earlier process may have stored the batch and ended before finishing it.
   if ((await store.lastCommit()) < step) {
@@ -116,13 +116,16 @@ async function storeBatch(
  * Converts calls to experiences. The calls that belong to one attempt at a task become the steps of
  * a rollout, in the order in which they were served.
  */
-function toExperiences({ step, calls }: Batch): readonly Experience[] {
+function toExperiences({ step, calls }: Batch, isBeside = false): readonly Experience[] {
   const places = placesOf(calls);
+  // An explorer beside numbers its tasks, and its steps as commits are numbered.
+  const idOf = (task: string): string =>
+    isBeside && /^\d+$/.test(task) ? JSON.stringify(task) : task;
   return calls.map((call) => {
     const { experience, msgId, session, task, choice, reward } = call;
     const place = places.get(call) ?? { run: 0, step: 0 };
     return withFields(experience, {
-      eid: { batch: step, task, ...place, suffix: String(choice) },
+      eid: { batch: step, task: idOf(task), ...place, suffix: String(choice) },
       reward,
       info: { ...experience.info, msgId, session },
     });

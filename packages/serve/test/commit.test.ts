@@ -61,9 +61,11 @@ describe('a commit', () => {
     await expect(createCommit(options)()).rejects.toThrow('full');
     expect(await store.explorerState()).toEqual(explored(4));
     await store.put([], explored(5));
-    await rewarded(turns, 1, 2);
+    await turns.record({ msgId: 'number', session: 's', experiences: [recorded(2)] });
+    await turns.reward({ reward: 1, msgIds: ['number'], taskId: '0' });
     expect(await createCommit(options)()).toMatchObject({ step: 2, calls: 3 });
-    expect(ids(store.rows)).toEqual(['1/t/0/0/0', '1/t/1/0/0', '2/t/0/0/0']);
+    // The explorer has a task 0 in its step 2.
+    expect(ids(store.rows)).toEqual(['1/t/0/0/0', '1/t/1/0/0', '2/"0"/0/0/0']);
     expect(await store.explorerState()).toEqual(explored(5));
     await turns.close();
   });

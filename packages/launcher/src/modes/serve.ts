@@ -135,10 +135,12 @@ const lastExploreStep = async (store: Pick<ExperienceStore, 'explorerState'>): P
  * @throws BufferError when the experience store has fewer commits than the turn store has made
  */
 async function assertNoneLost(
-  store: Pick<ExperienceStore, 'lastCommit'>,
+  store: Pick<ExperienceStore, 'lastCommit' | 'explorerState'>,
   turns: Pick<TurnStore, 'lastStep'>,
 ): Promise<void> {
-  const [stored, confirmed] = [await store.lastCommit(), await turns.lastStep()];
+  const confirmed = await turns.lastStep();
+  // Earlier versions counted commits only as explore steps.
+  const stored = (await store.lastCommit()) || (await lastExploreStep(store));
   if (stored >= confirmed) return;
   throw new BufferError(
     `The experience store has ${stored} commits of rated calls, and serve/calls.db in the folder of the run has made ${confirmed}. The disk or another program has changed the store. Restore it from a copy; to start with an empty one, move serve/ away.`,
