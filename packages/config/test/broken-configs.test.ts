@@ -1052,6 +1052,16 @@ const cases: readonly Broken[] = [
     says: ['"both" with sft', 'Set mode: train'],
   },
   {
+    name: 'a teacher of answers to a product',
+    file: {
+      top: 'mode: serve',
+      algorithm: 'algorithm:\n  algorithm_type: «on_policy_distill',
+      buffer: 'buffer:\n  train_batch_size: 4',
+    },
+    key: 'algorithm.algorithm_type',
+    says: ['on_policy_distill learns from', 'such as grpo'],
+  },
+  {
     name: 'pairs that are explored',
     file: {
       algorithm: 'algorithm:\n  algorithm_type: dpo',

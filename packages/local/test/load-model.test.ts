@@ -416,7 +416,7 @@ describe('a model is found', () => {
   });
 
   const toScore =
-    'because the evaluations measured other weights. To score all: npx trinity eval FILE --checkpoints best';
+    'because no evaluation has measured their weights. To score all: npx trinity eval FILE --checkpoints best';
   const trained = (step: number): Line => ({ role: 'trainer', step, metrics: {} });
   it.each([
     [

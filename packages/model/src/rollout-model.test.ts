@@ -170,7 +170,10 @@ describe('limits', () => {
   });
 
   it.each([
-    [{ maxPromptTokens: room - 1 }, `at most ${room - 1} (max_prompt_tokens) are allowed`],
+    [
+      { maxPromptTokens: room - 1 },
+      `at most ${room - 1} (max_prompt_tokens) are allowed. Shorten it, send fewer messages or tools, or a smaller response_format`,
+    ],
     [{ maxModelLen: room }, `together may have ${room}. Shorten`],
   ])('refuse a prompt longer than %o, and nothing is recorded', async (limits, message) => {
     const { model, sampler } = scripted([], { limits });

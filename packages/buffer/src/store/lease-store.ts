@@ -85,7 +85,7 @@ export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): 
   if (options.follow) void followWriter(store, options.follow);
   return {
     lateRewards,
-    put: (batch, explorerState) => put(store, batch, explorerState),
+    put: (batch, ...more) => put(store, batch, more),
     take: (count, filter, signal) => take(store, count, filter, signal),
     starved: () => store.queue.waitingTakers > 0,
     oldestUnusedStep: () => oldestUnusedStep(store),
@@ -107,6 +107,10 @@ export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): 
     explorerState: async () => {
       assertOpen(store, 'explorerState');
       return driver.explorerState();
+    },
+    lastCommit: async () => {
+      assertOpen(store, 'lastCommit');
+      return driver.lastCommit?.() ?? Number(driver.explorerState()?.['step'] ?? 0);
     },
     finish: () => finish(store),
     fail: (error) => fail(store, error),
@@ -148,13 +152,13 @@ function assertOpen({ phase }: StoreState, call: string): void {
 async function put(
   store: StoreState,
   batch: readonly Experience[],
-  explorerState: JsonState | undefined,
+  [explorerState, commit]: readonly [state?: JsonState, commit?: number],
 ): Promise<void> {
   assertOpen(store, 'put');
   if (store.failure) throw store.failure;
   if (store.phase === 'finished') throw finishedError();
   await store.queue.admit(batch.length, () => {
-    const rows = store.driver.insert(batch, explorerState);
+    const rows = store.driver.insert(batch, explorerState, commit);
     noteNewest(store, rows);
     store.queue.add(rows);
   });

@@ -78,6 +78,12 @@ export const sickRuns: Readonly<Record<string, WrittenRun>> = {
   'duplicated-tasks': {
     rollouts: rollouts((_, task) => ({ tokens: [task % 2, 20, 1, 2, 3], logprobs: [-1, -1, -1] })),
   },
+  'served-apart': {
+    rollouts: rollouts((run, task) => ({
+      eid: { batch: 1, task: `msg_${8 * task + run}`, run: 0 },
+      info: { msgId: `msg_${8 * task + run}` },
+    })),
+  },
   'identical-answers': { explorer: () => ({ 'rollout/identical_group_share': 1 }) },
 
   'reward-floor': { explorer: constant(0) },
@@ -89,6 +95,9 @@ export const sickRuns: Readonly<Record<string, WrittenRun>> = {
       'experience_pipeline/filtered_count': 32,
     }),
     trainer: () => ({ 'actor/grad_norm': 0 }),
+  },
+  'uneven-rewards': {
+    explorer: () => ({ 'experience_pipeline/group_advantages/uneven_runs': 16 }),
   },
   'no-variance': {
     explorer: () => ({ 'experience_pipeline/group_advantages/zero_variance_ratio': 0.95 }),

@@ -261,7 +261,7 @@ function checkStored(context: StageContext, path: string | undefined): void {
     const key = context.isSet(...at('path')) ? at('path') : at('storage_type');
     context.report(
       key,
-      `mode train reads stored experiences, but there is no ${path}. Use storage_type: sql with the path of the database of an earlier run; or set buffer.explorer_input.taskset, to train beside explorers.`,
+      `mode train reads stored experiences, but there is no ${path}. Use storage_type: sql with the path of the database of an earlier run; or set buffer.explorer_input.taskset, to train beside explorers; or start trinity serve --no-train with the same names first, to train beside a server.`,
       [at('path'), ['mode']],
     );
   }

@@ -28,8 +28,10 @@ import {
   type Measured,
   type RewardCourse,
 } from '../evidence/series.js';
+import { shareRule } from './counts.js';
 
 const equalGroups = 0.8;
+const unevenShare = 0.1;
 const largeGroups = 4;
 const [strong, enoughRuns, enoughSpread] = [0.8, 32, 0.1];
 const [gradedRewards, lengthTrend, trendSteps] = [5, 1.5, 10];
@@ -78,10 +80,10 @@ const rewardFloor: Rule = {
 
 const rewardCeiling: Rule = {
   name: 'reward-ceiling',
-  title: 'Every attempt gets the full reward from the start',
+  title: 'Every attempt gets the same reward',
   when: 'every reward of the run is the same number above 0',
   advice:
-    'There is nothing to learn from: take harder tasks, or a reward that tells good answers from better ones. Read some answers: a reward that anything gets is a fault of the reward function.',
+    'There is nothing to learn from. Read some answers: a reward that anything gets is a fault of the reward function, which must tell good answers from better ones. If the number is the highest that the reward can give, take harder tasks; if it is a low one, easier tasks or a finer reward.',
   explains: ['no-variance', 'dropped-groups', 'no-gradient'],
   look: (run) => alwaysSame(run, (reward) => reward > 0),
 };
@@ -122,6 +124,19 @@ const filteredGroups: Rule = {
 /** True if the advantage function imitates selected runs, from equal rewards too. */
 const isRaft = (run: RunRecord): boolean =>
   run.names('explorer').includes('experience_pipeline/raft/kept_run_ratio');
+
+const unevenRewards = shareRule({
+  name: 'uneven-rewards',
+  title: 'The calls of an attempt have different rewards',
+  when: `in at least ${percent(unevenShare)} of the attempts of recent steps, calls have different rewards`,
+  advice:
+    'Attempts are compared by the reward of their last call; the others have no effect. Give every call of an attempt the same reward (with trinity serve: answers to compare different run_ids, or none), use an algorithm that reads rewards of steps (gigpo), or compare calls (advantage_fn_args: { compare: calls }).',
+  counted: ['experience_pipeline/group_advantages/uneven_runs'],
+  outOf: ['rollout/runs/ok'],
+  atLeast: unevenShare,
+  says: (steps) => `of the attempts of ${steps} have calls with different rewards`,
+  rollouts: { sort: 'id', descending: true },
+});
 
 const noVariance: Rule = {
   name: 'no-variance',
@@ -387,6 +402,7 @@ export const rewardRules: readonly Rule[] = [
   rewardFloor,
   rewardCeiling,
   filteredGroups,
+  unevenRewards,
   noVariance,
   followsLength,
   followsFormat,

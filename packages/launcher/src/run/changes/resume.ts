@@ -70,9 +70,9 @@ export function describeInputs({ config, stage, ...more }: ReadAgain): readonly 
   if (!record || !before) return [];
   const settings = settingsOf(stage);
   const chosenAnew = changesOf(stage, config.jobDirectory, record).map(({ key }) => key);
-  const changed = changedInputs(before, inputs).filter(
-    (key) => !isChosenAnew(key, chosenAnew) && !isUnfetched(settingOf(key), settings),
-  );
+  const changed = changedInputs(before, inputs)
+    .filter((key) => isRead(key, stage))
+    .filter((key) => !isChosenAnew(key, chosenAnew) && !isUnfetched(settingOf(key), settings));
   const problems = changed
     .filter((key) => isBinding(key) && !isAccepted)
     .map((key) =>
@@ -121,7 +121,7 @@ export const isRecorded = (
 
 /**
  * Records the settings of a stage that starts or resumes. Other stages that have begun keep their
- * recorded settings.
+ * recorded settings, and a training run that is served those of its tasks.
  */
 export function recordSettings(
   { jobDirectory, stages }: ResolvedConfig,
@@ -131,16 +131,26 @@ export function recordSettings(
   const before = trainingRecord(jobDirectory);
   const begun = stages.slice(0, stage.stageIndex);
   const later = <T>(all: readonly T[] = []): readonly T[] => all.slice(stage.stageIndex + 1);
+  const unread = <T>(recorded: Readonly<Record<string, T>> = {}): Readonly<Record<string, T>> =>
+    Object.fromEntries(Object.entries(recorded).filter(([key]) => !isRead(key, stage)));
   writeRecord({
     jobDirectory,
     stages: [
       ...begun.map((each, i) => before?.stages[i] ?? settingsOf(each)),
-      settingsOf(stage),
+      { ...unread(before?.stages[stage.stageIndex]), ...settingsOf(stage) },
       ...later(before?.stages),
     ],
-    inputs: [...begun.map((_, i) => before?.inputs?.[i] ?? {}), inputs, ...later(before?.inputs)],
+    inputs: [
+      ...begun.map((_, i) => before?.inputs?.[i] ?? {}),
+      { ...unread(before?.inputs?.[stage.stageIndex]), ...inputs },
+      ...later(before?.inputs),
+    ],
   });
 }
+
+/** Returns false for a setting of tasks in mode `serve`, which has none, and for their files. */
+const isRead = (key: string, { mode }: Pick<StageConfig, 'mode'>): boolean =>
+  mode !== 'serve' || !key.startsWith('buffer.explorer_input.');
 
 /** Returns the inputs that the stage had when it was last started. */
 export const recordedInputs = (
@@ -158,12 +168,17 @@ function changesOf(
   const now = settingsOf(stage);
   return (
     changesBetween({ jobDirectory: record.jobDirectory, settings }, { jobDirectory, settings: now })
+      .filter(({ key }) => isRead(key, stage))
+      // Tasks that a training run has first when it was only served before.
+      .filter(({ key, before }) => before !== undefined || isRead(key, { mode: modeIn(settings) }))
       .filter((change) => !isOnlyUnfetched(change, now, settings))
       .filter((change) => stage.mode !== 'both' || !followsExploreStep(change, now, settings))
       // Earlier versions also recorded settings that are derived.
       .filter(({ key }) => !isDerived(key))
   );
 }
+
+const modeIn = (settings: Settings): StageConfig['mode'] => settings['mode'] as StageConfig['mode'];
 
 /**
  * Returns true if the change is that of a train batch whose size is that of an explore step, as it
