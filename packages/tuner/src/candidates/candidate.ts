@@ -129,14 +129,18 @@ async function runLocal<T>(
     run: async ({ model, signal }) => {
       const startMs = clock.now();
       const value = await work({ model, signal });
-      const calls = model.extractExperiencesFromHistory({ clear: false });
-      const input = calls.reduce((sum, { promptLength }) => sum + promptLength, 0);
-      const total = calls.reduce((sum, { tokens }) => sum + tokens.length, 0);
+      const choices = model.extractExperiencesFromHistory({ clear: false });
+      const calls = new Map(choices.map(({ eid, promptLength }) => [eid.step, promptLength]));
+      const input = [...calls.values()].reduce((sum, length) => sum + length, 0);
+      const output = choices.reduce(
+        (sum, { tokens, promptLength }) => sum + tokens.length - promptLength,
+        0,
+      );
       measured = {
         value,
         metrics: {
           execution_time: (clock.now() - startMs) / 1000,
-          ...costMetrics(calls.length, input, total - input),
+          ...costMetrics(calls.size, input, output),
         },
       };
       return 0;
