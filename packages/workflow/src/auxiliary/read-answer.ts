@@ -10,9 +10,11 @@ import { boundedText } from '@trinity-rft/core/support';
 import { redacted, remoteName } from './remote-call.js';
 import type { RemoteModelOptions } from './remote-call.js';
 
-type Fields = Readonly<Record<string, unknown>>;
+/** An object of which nothing is known. */
+export type Fields = Readonly<Record<string, unknown>>;
 
-const fieldsOf = (value: unknown): Fields =>
+/** Returns the fields of an object, and none of any other value. */
+export const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null ? (value as Fields) : {};
 
 /** Maximum number of characters of an answer that an error message quotes. */
