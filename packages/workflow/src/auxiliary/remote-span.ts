@@ -8,8 +8,10 @@ import { reportedTokens } from './reported-tokens.js';
 /** Error of a span whose request was refused. `code` is the status, as OpenTelemetry defines it. */
 class Refused extends Error {
   readonly code: string;
-  constructor(readonly response: Response) {
+  readonly response: Response;
+  constructor(response: Response) {
     super(`The service answered with status ${response.status}.`);
+    this.response = response;
     this.code = String(response.status);
   }
 }
