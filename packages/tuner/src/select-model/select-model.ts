@@ -113,7 +113,7 @@ export async function selectModel<Row, Response, Model>(
 }
 
 function summarize(
-  { apiKey: _, ...model }: TunerModelConfig,
+  { apiKey: _apiKey, ...model }: TunerModelConfig,
   rows: readonly JudgedRow[],
 ): CandidateResult {
   const succeeded = rows.filter((row) => row.reward !== undefined);

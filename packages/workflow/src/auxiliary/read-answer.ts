@@ -84,11 +84,11 @@ function readToolCall(call: Fields, options: RemoteModelOptions): ToolCall {
   if (typeof name !== 'string') throw unusable('a tool call without a name', call, options);
   // Some gateways send the arguments as an object, and no id.
   const text = typeof raw === 'string' ? raw : JSON.stringify(raw ?? {});
-  return { id: String(call['id'] ?? ''), type: 'function', function: { name, arguments: text } };
+  return { id: textOf(call['id']), type: 'function', function: { name, arguments: text } };
 }
 
-/** Joins the texts of a list of parts, or returns a text unchanged. */
-function textOf(content: unknown): string {
+/** Returns a text unchanged, joins the texts of a list of parts, and returns '' for other values. */
+export function textOf(content: unknown): string {
   const parts: readonly unknown[] = Array.isArray(content) ? content : [content];
   const texts = parts.map((part) => (typeof part === 'string' ? part : fieldsOf(part)['text']));
   return texts.filter((text) => typeof text === 'string').join('');

@@ -1,7 +1,7 @@
 /** Records requests to remote models as model calls, with the usage that the services report. */
 import { tryJson } from '@trinity-rft/core/support';
 import { inModelSpan, type ModelAnswer, type TraceContext } from '@trinity-rft/monitor/internal';
-import { fieldsOf, type Fields } from './read-answer.js';
+import { fieldsOf, textOf, type Fields } from './read-answer.js';
 import type { RemoteModelOptions } from './remote-call.js';
 import { reportedTokens } from './reported-tokens.js';
 
@@ -66,6 +66,6 @@ function answerOf(answer: unknown): ModelAnswer {
   return {
     ...reportedTokens(answer),
     stopReasons: all.map((choice) => String(choice['finish_reason'])),
-    texts: all.map((choice) => String(fieldsOf(choice['message'])['content'] ?? '')),
+    texts: all.map((choice) => textOf(fieldsOf(choice['message'])['content'])),
   };
 }
