@@ -119,6 +119,16 @@ it('ends a benchmark as usual in which the agent itself fails every time', async
   expect(textOf(folder)).toContain('"bench/sums/failed_run_count":8');
 });
 
+it('refuses a baseline that cannot be evaluated beside it, before it is asked', async () => {
+  const evaluation = {
+    ...{ checkpoints: ['base'], baseline: 'model' },
+    onCheckpoint: () => expect.unreachable('the external model was evaluated'),
+  };
+  await expect(runs.runWith('baseline', bench, { ...beside(), evaluation })).rejects.toMatchObject({
+    code: 'MODEL_ELSEWHERE',
+  });
+});
+
 it('teaches an algorithm that imitates', async () => {
   const { checkpoint = '', trainStep } = await runs.runWith(
     'student',

@@ -472,6 +472,9 @@ describe('a model is found', () => {
     await expect(findModel(folder)).rejects.toThrow(
       'has no checkpoint yet. Train until one is saved',
     );
+    const bench = '{"stages":[{"stage_name":"bench","mode":"bench"}]}';
+    await writeFile(path.join(folder, 'settings.json'), bench);
+    await expect(findModel(folder)).rejects.toThrow('its mode is bench, which trains nothing');
   });
 
   it('not in an export for transformers.js', async () => {

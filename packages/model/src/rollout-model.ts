@@ -39,7 +39,8 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
     responses.forgetEarlier(),
   );
   const home = activeContext();
-  const generate = traced(calls.generate, options, home);
+  // An external model records its calls itself, under its own name and with the usage it reports.
+  const generate = external ? calls.generate : traced(calls.generate, options, home);
   const handle = createEndpointHandler({
     ...options,
     generate,

@@ -7,6 +7,7 @@ import { systemClock } from '@trinity-rft/core';
 import { findPython, freePort } from '@trinity-rft/test-support';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { jsonlSink } from '../src/jsonl-sink.js';
+import { mlflowRun } from '../src/services/mlflow.js';
 import { serviceSink } from '../src/services/service-sink.js';
 
 const folder = path.join(tmpdir(), `trinity-mlflow-${process.pid}`);
@@ -120,6 +121,15 @@ describe('a real MLflow server', { tags: ['external'], timeout: deadlineMs }, ()
     }
     const listed = await get(`mlflow/artifacts/list?run_id=${id}`);
     expect(JSON.stringify(listed)).toContain('rollout_examples.json');
+  });
+
+  it('finds a run again by the id under which it was started', async (context: TestContext) => {
+    if (server === undefined) return context.skip(`no Python with ${requirement}`);
+    const run = mlflowRun({ uri, project: 'late', name: 'one', tags: {}, params: { seed: '7' } });
+    const { signal } = new AbortController();
+    const started = await run.open('0af7651916cd43dd8448', signal);
+    expect((await run.open('0af7651916cd43dd8448', signal)).id).toBe(started.id);
+    expect((await run.open('b7ad6b7169203331aaaa', signal)).id).not.toBe(started.id);
   });
 });
 

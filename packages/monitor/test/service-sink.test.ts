@@ -171,6 +171,24 @@ describe.each(serviceNames)('%s', (service) => {
     expect(lines.join('\n')).toContain('500 records were not sent');
   });
 
+  it('starts no second run when the response to the first one was lost, also after a restart', async () => {
+    const created = { wandb: 'graphql', mlflow: 'runs/create', swanlab: '/experiment' }[service];
+    for (const at of [created, service === 'mlflow' ? 'log-batch' : created]) {
+      server.fail({ status: 503, isLate: true, at });
+      const first = open(service, { closeMs: 50 });
+      await first.open();
+      expect(lines.join('\n')).toContain('answered 503');
+      await first.close();
+    }
+    server.heal();
+    const second = open(service);
+    await second.open();
+    write(second, record(1));
+    await second.close();
+    expect(shown()).toEqual([reward(1)]);
+    expect([...server.states.keys()].filter((id) => !id.includes(' '))).toHaveLength(1);
+  });
+
   it('starts without a service that cannot be reached, and finds it later', async () => {
     const { port } = server;
     await server.close();
@@ -392,10 +410,9 @@ describe('SwanLab', () => {
       group: '',
       tags: [],
       config: {},
-      newId: () => 'id',
     });
     const { signal } = new AbortController();
-    const remote = await run.open(undefined, signal);
+    const remote = await run.open('id', signal);
     const heartbeats = () => server.requests.filter(({ path }) => path.endsWith('/heartbeat'));
     const send = (step: number): Promise<void> =>
       run.send(

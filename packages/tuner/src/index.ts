@@ -39,6 +39,7 @@ export { renderPromptAndWeights } from './compare/render.js';
 export {
   selectModel,
   type AdaptedSelectModelOptions,
+  type CandidateModel,
   type CandidateResult,
   type SelectedModel,
   type SelectModelOptions,

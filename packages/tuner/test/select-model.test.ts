@@ -171,6 +171,53 @@ describe('selectModel', () => {
     }
   });
 
+  it('returns no API key, and counts a call with several choices once, local or remote', async () => {
+    const choice = { finish_reason: 'stop', message: { role: 'assistant', content: '4' } };
+    const { baseUrl, server } = await service({
+      choices: [0, 1, 2].map((index) => ({ index, ...choice })),
+      usage: { prompt_tokens: 4, completion_tokens: 9 },
+    });
+    const selected = await selectModel({
+      trainDataset: { ...trainDataset(), totalSteps: 1 },
+      candidateModels: [
+        local(here('model'), 8),
+        { ...local('remote', 8), baseUrl, apiKey: 'sk-of-mine' },
+      ],
+      workflowFunc: async ({ task, model }: WorkflowInput<Row>) => {
+        const call = { n: 3, minTokens: 3, maxTokens: 3 };
+        await model.chat([{ role: 'user', content: task.question }], call);
+        return { response: model.modelPath === 'remote' };
+      },
+      judgeFunc: ({ response }) => ({ reward: response.response ? 1 : 0 }),
+    });
+    server.close();
+    expect(selected.model).toMatchObject({ modelPath: 'remote', baseUrl });
+    expect(JSON.stringify(selected)).not.toContain('sk-of-mine');
+    const cost = { model_calls_avg: 1, input_tokens_avg: 4, output_tokens_avg: 9 };
+    expect(selected.candidates).toMatchObject([{ metrics: cost }, { metrics: cost }]);
+  });
+
+  it('repeats calls that a rate limit refuses, as often as an external model', async () => {
+    let refused = 0;
+    const server = createServer((_, response) => {
+      if (refused++ < 8) return response.writeHead(429, { 'retry-after-ms': '1' }).end();
+      const choices = [{ index: 0, message: { role: 'assistant', content: '4' } }];
+      return response
+        .setHeader('content-type', 'application/json')
+        .end(JSON.stringify({ choices }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const selected = await selectModel({
+      trainDataset: { ...trainDataset(), totalSteps: 1 },
+      candidateModels: ['a', 'b'].map((name) => ({ ...local(name, 8), baseUrl })),
+      workflowFunc: solve,
+      judgeFunc: () => ({ reward: 1 }),
+    });
+    server.close();
+    expect(selected.candidates).toMatchObject([{ failedRows: 0 }, { failedRows: 0 }]);
+  });
+
   it('takes no calls that it did not see, and no unreported tokens, for free ones', async () => {
     const { server, baseUrl } = await service({});
     const ask = (url: string) => fetch(`${url}/chat/completions`, { method: 'POST', body: '{}' });

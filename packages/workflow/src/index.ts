@@ -46,5 +46,6 @@ export {
 } from './scripted/scripted-model.js';
 export { tryWorkflow, type TryOptions } from './scripted/try-workflow.js';
 export { createRemoteModel } from './auxiliary/remote-model.js';
+export { reportedTokens } from './auxiliary/reported-tokens.js';
 export { judgeLimits } from './built-in/judge/judge-settings.js';
 export { chatOptions, count, positive } from './built-in/task-args.js';

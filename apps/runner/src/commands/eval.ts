@@ -80,9 +80,10 @@ async function evalCommand(
   const { standardTerminal } = await import('@trinity-rft/launcher');
   const terminal = standardTerminal();
   const options = { configPath, ...pluginsOf(given), overridesName: 'trinity eval', terminal };
+  const { evaluated, model } = named ?? {};
   const evaluation = await interruptible(
     terminal,
-    (signal) => inspect.evaluateRun({ ...options, signal, checkpoints }),
+    (signal) => inspect.evaluateRun({ ...options, signal, checkpoints, baseline: model }),
     'stopping; no file is written',
   );
   write(inspect.renderEvaluation(evaluation));
@@ -91,7 +92,6 @@ async function evalCommand(
   if (given.json !== undefined) await writeOutput('--json', given.json, jsonText(evaluation));
   if (given.junit !== undefined)
     await writeOutput('--junit', given.junit, inspect.renderJUnit(evaluation));
-  const { evaluated, model } = named ?? {};
   const baseline =
     model === undefined
       ? evaluated

@@ -34,7 +34,16 @@ export async function nextSteps(
     [`report ${run}`, 'did it learn, why, and what to do next'],
     [`log ${run}`, 'rewards, evaluations and warnings'],
     [`doctor ${run}`, 'what is wrong with it, if anything is'],
-    ...(hasEvaluations ? [[`eval ${config}`, 'before and after training, task by task']] : []),
+    ...(hasEvaluations
+      ? [
+          [
+            `eval ${config}`,
+            checkpoint === undefined
+              ? 'scores with intervals, task by task'
+              : 'before and after training, task by task',
+          ],
+        ]
+      : []),
     ...(recorded
       ? [
           [`studio ${run}`, 'curves and recorded answers, in the browser'],

@@ -33,6 +33,12 @@ interface EvaluateRunOptions extends Omit<RunOptions, 'evaluation' | 'overrides'
    * @default no other model
    */
   readonly other?: OtherModel;
+  /**
+   * Folder or GGUF file of a model with which the result is compared. If it cannot be evaluated with
+   * the configuration, nothing is evaluated.
+   * @default no baseline
+   */
+  readonly baseline?: string | undefined;
 }
 
 interface OtherModel {
@@ -112,6 +118,7 @@ interface CheckpointScore {
 export async function evaluateRun({
   checkpoints = ['base', 'last'],
   other,
+  baseline,
   ...given
 }: EvaluateRunOptions): Promise<Evaluation> {
   const { sampler, model, label } = other ?? {};
@@ -133,6 +140,7 @@ export async function evaluateRun({
     evaluation: {
       checkpoints,
       model,
+      baseline,
       label,
       onCheckpoint: (checkpoint) => evaluated.push(checkpoint),
     },

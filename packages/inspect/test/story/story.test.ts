@@ -5,6 +5,7 @@ import path from 'node:path';
 import { recordAnswers } from '@trinity-rft/buffer/internal';
 import { createExperience, type Experience, type Metrics } from '@trinity-rft/core';
 import { answersFile, lockRun } from '@trinity-rft/launcher/files';
+import { jsonlSink } from '@trinity-rft/monitor';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readStory, renderStory, renderStoryPage } from '../../src/index.js';
 import { openStudio } from '../../src/studio/index.js';
@@ -265,6 +266,26 @@ describe('the story of a run', () => {
     expect(story.verdict.kind).toBe('same');
     expect(story.actions.map(({ name }) => name)).not.toContain('whatIf');
   });
+
+  it.each([
+    [false, ['serve', 'doctor']],
+    [true, ['doctor']],
+  ])(
+    'suggests to serve a measured model, unless it is behind an API: %s',
+    async (enable, names) => {
+      const bench = async (place: string) => {
+        settingsOf({ mode: 'bench', 'model.external_model.enable': enable })(place);
+        writeFileSync(path.join(place, 'configuration.json'), '{"file":"/project/bench.yaml"}');
+        const sink = jsonlSink({ path: path.join(place, 'monitor', 'metrics.jsonl') });
+        const metrics = { [`bench/${set}/reward/mean@1`]: 0.2 };
+        sink.write({ role: 'bench', step: 0, metrics });
+        await sink.close();
+      };
+      const { story } = await storyOfRun(`measured ${enable}`, { steps: 0 }, bench);
+      expect(story.verdict.kind).toBe('measured');
+      expect(story.actions.map(({ name }) => name)).toEqual(names);
+    },
+  );
 
   it('says that a run of known length failed before its first step', async () => {
     const { story } = await storyOfRun(

@@ -113,6 +113,12 @@ export interface EvaluationOptions {
    */
   readonly model?: string | undefined;
   /**
+   * Folder or GGUF file of a model that is evaluated afterwards. A configuration with which it cannot
+   * be evaluated is refused before anything is.
+   * @default no other model
+   */
+  readonly baseline?: string | undefined;
+  /**
    * Name of the model that the console shows instead of the step, if it is no checkpoint of the
    * training run.
    * @default the step and the policy version

@@ -130,7 +130,8 @@ export async function run(options: RunOptions): Promise<RunSummary> {
   knowSecretsOf(env);
   if (serve?.apiKey !== undefined) knowSecret(serve.apiKey);
   const { loaded: given, ...extensions } = await readAll(options);
-  const model = evaluation?.model;
+  const { model, baseline } = evaluation ?? {};
+  if (baseline !== undefined) withOtherModel(given.config, baseline);
   const read =
     model === undefined ? given : { ...given, config: withOtherModel(given.config, model) };
   for (const warning of read.warnings) terminal.write(`${warning}\n`);

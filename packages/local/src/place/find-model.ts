@@ -179,7 +179,8 @@ async function assertNoAdapter(named: string): Promise<void> {
  * last one if none was evaluated.
  */
 async function chooseCheckpoint(run: string): Promise<ModelPlace> {
-  const names = (await readStages(run)).map((stage) => String(stage['stage_name']));
+  const stages = await readStages(run);
+  const names = stages.map((stage) => String(stage['stage_name']));
   for (const stage of [...names.toReversed().map((name) => path.join(run, name)), run]) {
     const checkpoints = await checkpointsIn(stage);
     const last = checkpoints.at(-1);
@@ -201,8 +202,11 @@ async function chooseCheckpoint(run: string): Promise<ModelPlace> {
       scores.size === 0 ? 'none has the score of an evaluation.' : `none has a score, ${toScore}`;
     return placeOf(last.directory, `Step ${last.step}, the last checkpoint; ${none}`);
   }
+  const isBench = stages.length > 0 && stages.every(({ mode }) => mode === 'bench');
   throw new ConfigError(
-    `${run} has no checkpoint yet. Train until one is saved (trainer.save_interval).`,
+    isBench
+      ? `${run} has no checkpoint, because its mode is bench, which trains nothing. Name the folder of the model that it evaluated; scores of a model behind an API are compared with the file of trinity eval --json.`
+      : `${run} has no checkpoint yet. Train until one is saved (trainer.save_interval).`,
     {
       code: 'CHECKPOINT_MISSING',
     },

@@ -4,6 +4,7 @@ import {
   createChatFormat,
   createTokenizer,
 } from '@trinity-rft/chat';
+import { trace, type Span } from '@opentelemetry/api';
 import type { ChatOptions, ChatResponse } from '@trinity-rft/core';
 import { recordingLogger, testRuntime } from '@trinity-rft/testing';
 import { expect, it } from 'vitest';
@@ -111,4 +112,20 @@ it('logs once which variables of the template an external model does not get', a
   expect(logger.messages('info')).toEqual([
     expect.stringContaining('sets reasoning_effort, greeting for the chat template'),
   ]);
+});
+
+it('records no span for an external model, which records its own calls', async () => {
+  const spans: string[] = [];
+  const startSpan = (name: string): Span => {
+    spans.push(name);
+    return trace.wrapSpanContext({ traceId: '', spanId: '', traceFlags: 0 });
+  };
+  trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan }) as never });
+  const answer = { responseText: 'ok', toolCalls: [] } as unknown as ChatResponse;
+  await scripted(['ok<|im_end|>']).model.chat([{ role: 'user', content: 'hi' }]);
+  expect(spans).toHaveLength(1);
+  const { model } = scripted([], { external: { chat: async () => [answer] } });
+  await model.chat([{ role: 'user', content: 'hi' }]);
+  trace.disable();
+  expect(spans).toHaveLength(1);
 });

@@ -50,10 +50,11 @@ export function mlflowRun(options: MlflowOptions): TrackedRun {
   let artifacts = '';
   return {
     open: async (known, signal) => {
-      const found = known === undefined ? undefined : await findRun(call, known, signal);
-      const experiment = found ? undefined : await experimentOf(call, root, options, signal);
-      const info =
-        found ?? (await createRun(call, { options, experiment: String(experiment) }, signal));
+      const found = await findRun(call, known, signal);
+      const started = found
+        ? undefined
+        : await startRun(call, { options, root, id: known }, signal);
+      const info = found ?? started;
       const id = need(info, root, 'run_id');
       artifacts = need(info, root, 'artifact_uri');
       if (found) await call('mlflow/runs/update', { run_id: id, status: 'RUNNING' }, signal);
@@ -123,23 +124,23 @@ async function experimentOf(
   return need(made.json, root, 'experiment_id');
 }
 
-async function createRun(
+/** Tag with the id under which a training run was started. */
+const idTag = 'trinity_rft.id';
+
+/**
+ * Starts a run and logs its parameters. Continues with a run that was started under this id before,
+ * whose response was lost or whose parameters were not logged.
+ */
+async function startRun(
   call: Call,
-  { options, experiment }: { readonly options: MlflowOptions; readonly experiment: string },
+  { options, root, id }: NewRun & { readonly root: string },
   signal: AbortSignal,
 ): Promise<unknown> {
-  const tags = Object.entries({ 'mlflow.runName': options.name, ...options.tags });
-  const { json } = await call(
-    'mlflow/runs/create',
-    {
-      experiment_id: experiment,
-      run_name: options.name,
-      start_time: Date.now(),
-      tags: tags.map(([key, value]) => ({ key, value })),
-    },
-    signal,
-  );
-  const info = pick(json, 'run', 'info');
+  const experiment = await experimentOf(call, root, options, signal);
+  const search = { experiment_ids: [experiment], filter: `tags.\`${idTag}\` = '${id}'` };
+  const { json } = await call('mlflow/runs/search', search, signal);
+  const info =
+    pick(json, 'runs', '0', 'info') ?? (await createRun(call, { options, experiment, id }, signal));
   const params = Object.entries(options.params).map(([key, value]) => ({
     key: keyOf(key),
     value: value.slice(0, limits.value),
@@ -147,6 +148,31 @@ async function createRun(
   for (const part of slices(params, limits.params))
     await call('mlflow/runs/log-batch', { run_id: pick(info, 'run_id'), params: part }, signal);
   return info;
+}
+
+interface NewRun {
+  readonly options: MlflowOptions;
+  /** Value of {@link idTag}. */
+  readonly id: string;
+}
+
+async function createRun(
+  call: Call,
+  { options: { name, tags }, experiment, id }: NewRun & { readonly experiment: string },
+  signal: AbortSignal,
+): Promise<unknown> {
+  const all = Object.entries({ 'mlflow.runName': name, ...tags, [idTag]: id });
+  const { json } = await call(
+    'mlflow/runs/create',
+    {
+      experiment_id: experiment,
+      run_name: name,
+      start_time: Date.now(),
+      tags: all.map(([key, value]) => ({ key, value })),
+    },
+    signal,
+  );
+  return pick(json, 'run', 'info');
 }
 
 const metricsOf = ({ metrics, step, time }: ServiceRecord) =>

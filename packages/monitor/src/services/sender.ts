@@ -2,6 +2,7 @@
  * Sends the records of `metrics.jsonl` to a service, in the background. Records that the service
  * has not received stay in the file, and are read again later by this process or the next one.
  */
+import { randomBytes } from 'node:crypto';
 import { describeError, type Clock, type Logger, type MetricRole } from '@trinity-rft/core';
 import { waitingFor } from '@trinity-rft/core/support';
 import { readCursor, writeCursor, type Cursor } from './cursor.js';
@@ -84,16 +85,19 @@ export function createSender(options: SenderOptions): Sender {
   const read: Partial<Record<MetricRole, number>> = {};
 
   const openRun = async (signal: AbortSignal): Promise<void> => {
-    const { id, url, isNew } = await run.open(cursor?.id, signal);
-    const before = isNew || cursor === undefined ? { ...nothingSent, sent: 0 } : cursor;
-    keep({ ...before, id, url });
+    const nothing = { ...nothingSent, sent: 0 };
+    // Stored before the service knows the run, so that a lost response leaves no second one.
+    const opened = cursor ?? keep({ ...nothing, id: randomBytes(10).toString('hex'), url: '' });
+    const { id, url, isNew } = await run.open(opened.id, signal);
+    keep({ ...(isNew ? nothing : opened), id, url });
     isOpen = true;
     logger.info(`${title}: ${url}`);
   };
 
-  const keep = (next: Cursor): void => {
+  const keep = (next: Cursor): Cursor => {
     cursor = next;
     writeCursor(cursorFile, next);
+    return next;
   };
 
   /** Reads about 256 KiB of records. Returns false if there are no more records in the file. */

@@ -1,5 +1,4 @@
 /** Creates the sinks that send metrics to Weights & Biases, MLflow or SwanLab. */
-import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import type { MetricRole, Clock, Logger, MetricSink, Needs } from '@trinity-rft/core';
 import { knowSecret, redactText } from '@trinity-rft/core/support';
@@ -157,7 +156,6 @@ const runs: Readonly<
       group: text(args, 'group') ?? group,
       tags: [...list(args, 'tags'), ...(role === undefined ? [] : [role])],
       config,
-      newId,
     }),
   mlflow: ({ args, env, project, name, group, config }, role) => {
     const address = addressOf('mlflow', args, env);
@@ -185,7 +183,6 @@ const runs: Readonly<
       description: text(args, 'description'),
       tags: [...list(args, 'tags'), ...(role === undefined ? [] : [role])],
       config,
-      newId,
     }),
 };
 
@@ -235,8 +232,6 @@ function decoded(part: string): string {
     return part;
   }
 }
-
-const newId = (): string => randomBytes(10).toString('hex');
 
 /**
  * Returns the key, and registers it as a secret.

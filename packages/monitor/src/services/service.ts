@@ -40,13 +40,11 @@ export type RunOutcome = 'finished' | 'interrupted' | 'failed';
 /** One run at one service. If a call fails, it rejects with {@link ServiceError}. */
 export interface TrackedRun {
   /**
-   * Opens the run with this id to continue it. Starts a new run if `id` is undefined or the run no
-   * longer exists.
+   * Opens the run with this id to continue it, and starts it if it does not exist. Opening a run
+   * again whose response was lost starts no second one. The id of the result, by which the run is
+   * continued, may be another one.
    */
-  open(
-    id: string | undefined,
-    signal: AbortSignal,
-  ): Promise<RemoteRun & { readonly isNew: boolean }>;
+  open(id: string, signal: AbortSignal): Promise<RemoteRun & { readonly isNew: boolean }>;
   /**
    * Sends a batch. Sending it again has no effect, so a batch whose response was lost can be
    * repeated.

@@ -15,8 +15,6 @@ export interface SwanlabOptions {
   readonly tags: readonly string[];
   /** Configuration of the training run, without secrets. */
   readonly config: Readonly<Record<string, unknown>>;
-  /** Creates a new id for a run. */
-  readonly newId: () => string;
 }
 
 const outcomes: Readonly<Record<RunOutcome, string>> = {
@@ -95,7 +93,7 @@ export function swanlabRun(options: SwanlabOptions): TrackedRun {
       const { name, group, description, tags, config } = options;
       const body = {
         name,
-        cuid: known ?? options.newId(),
+        cuid: known,
         createdAt: new Date().toISOString(),
         colors: [colour, colour],
         cluster: group === '' ? undefined : group,

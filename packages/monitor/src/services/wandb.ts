@@ -21,8 +21,6 @@ export interface WandbOptions {
   readonly tags: readonly string[];
   /** Configuration of the training run, without secrets. */
   readonly config: Readonly<Record<string, unknown>>;
-  /** Creates a new id for a run. */
-  readonly newId: () => string;
 }
 
 /** Name of the metric that is the x-axis of the other metrics, for each role. */
@@ -104,8 +102,7 @@ export function wandbRun(options: WandbOptions): TrackedRun {
   };
 
   return {
-    open: async (known, signal) => {
-      const id = known ?? options.newId();
+    open: async (id, signal) => {
       const answer = await upsert(id, signal);
       const bucket = pick(answer, 'bucket');
       const project = need(bucket, root, 'project', 'name');

@@ -11,6 +11,8 @@ import { contextOr, errorType, inSpan, type TraceContext } from './spans.js';
 
 interface ModelCall {
   readonly model: string;
+  /** Host of the service that answers. @default undefined: the model is one of this project's */
+  readonly server?: string;
   readonly temperature?: number | undefined;
   readonly topP?: number | undefined;
   readonly topK?: number | undefined;
@@ -23,14 +25,15 @@ interface ModelCall {
 }
 
 export interface ModelAnswer {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
+  /** Number of tokens; undefined if the service does not report it. */
+  readonly inputTokens: number | undefined;
+  readonly outputTokens: number | undefined;
   readonly stopReasons: readonly string[];
-  readonly policyVersion: number;
+  /** Version of the weights. @default undefined: the model is never trained */
+  readonly policyVersion?: number;
   readonly texts: readonly string[];
 }
 
-const provider = 'trinity-rft';
 interface Instruments {
   readonly provider: MeterProvider;
   /** Histogram of the durations of model calls, in seconds. */
@@ -68,8 +71,10 @@ export async function inModelSpan<T>(
 ): Promise<T> {
   const common = {
     'gen_ai.operation.name': 'chat',
-    'gen_ai.provider.name': provider,
+    // Services are called in the format of OpenAI.
+    'gen_ai.provider.name': call.server === undefined ? 'trinity-rft' : 'openai',
     'gen_ai.request.model': call.model,
+    ...(call.server !== undefined && { 'server.address': call.server }),
   };
   const start = performance.now();
   const options = {
@@ -88,8 +93,8 @@ export async function inModelSpan<T>(
   });
   ended(common);
   const { inputTokens, outputTokens } = answered(result);
-  tokens.record(inputTokens, { ...common, 'gen_ai.token.type': 'input' });
-  tokens.record(outputTokens, { ...common, 'gen_ai.token.type': 'output' });
+  for (const [type, count] of Object.entries({ input: inputTokens, output: outputTokens }))
+    if (count !== undefined) tokens.record(count, { ...common, 'gen_ai.token.type': type });
   return result;
 }
 

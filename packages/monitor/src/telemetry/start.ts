@@ -11,6 +11,8 @@ import {
   ROOT_CONTEXT,
   trace,
 } from '@opentelemetry/api';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import type { NodeSDK } from '@opentelemetry/sdk-node';
 import { ConfigError, describeError, type Logger } from '@trinity-rft/core';
 import { captureAsIn, type Environment } from './content.js';
@@ -25,6 +27,9 @@ export interface Telemetry {
 
 /** Maximum time for sending the remaining data, in ms. */
 const closeMs = 5000;
+
+/** Maximum time to connect to the collector when its address is checked, in ms. */
+const connectMs = 2000;
 
 /** Returns true if OpenTelemetry's standard environment variables enable spans or metrics. */
 export function wantsTelemetry(env: Environment): boolean {
@@ -62,6 +67,7 @@ export async function startTelemetry(
   const Sdk = await loadSdk();
   const warn: Warn = (message, ...more) =>
     logger.warn(['OpenTelemetry:', message, ...more.map(String)].join(' '));
+  if (running === undefined) void warnIfUnreached(env, warn);
   const used = (running ??= { ...startSdk(Sdk, env, warn), users: 0 });
   used.users++;
   return {
@@ -70,7 +76,7 @@ export async function startTelemetry(
       running = undefined;
       for (const part of used.parts) part.disable();
       captureAsIn(process.env);
-      await shutDown(used.sdk, warn);
+      await shutDown(used.sdk, env, warn);
       if (running === undefined) diag.disable();
     },
   };
@@ -149,9 +155,42 @@ const telemetryVariables = (env: Environment): Environment =>
     Object.entries(env).filter(([name, value]) => name.startsWith('OTEL_') && value !== undefined),
   );
 
-async function shutDown(sdk: NodeSDK, warn: Warn): Promise<void> {
+/** Returns the address of the collector without path and password; undefined if none is set. */
+function collectorOf(env: Environment): URL | undefined {
+  const address =
+    env['OTEL_EXPORTER_OTLP_ENDPOINT'] ||
+    env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] ||
+    env['OTEL_EXPORTER_OTLP_METRICS_ENDPOINT'];
+  const url = URL.parse(address ?? '');
+  return url ? new URL(url.origin) : undefined;
+}
+
+/** Warns if the collector takes no connection, because the SDK reports that only after its retries. */
+async function warnIfUnreached(env: Environment, warn: Warn): Promise<void> {
+  const collector = collectorOf(env);
+  if (collector === undefined) return;
+  const { hostname, port, protocol } = collector;
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const socket = connect({ host, port: Number(port) || (protocol === 'https:' ? 443 : 80) });
+  socket.unref();
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(connectMs) });
+  } catch (error) {
+    const { code, name } = error as NodeJS.ErrnoException;
+    const why = name === 'AbortError' ? `no connection within ${connectMs / 1000} s` : code;
+    warn(
+      `${collector.host} cannot be reached (${why ?? describeError(error)}). Spans and metrics are lost until a collector runs there.`,
+    );
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function shutDown(sdk: NodeSDK, env: Environment, warn: Warn): Promise<void> {
+  const from = collectorOf(env)?.host ?? 'the exporter';
   const late = new Promise<never>((_, reject) => {
-    setTimeout(() => reject(new Error(`No answer within ${closeMs / 1000} s.`)), closeMs).unref();
+    const error = new Error(`No answer from ${from} within ${closeMs / 1000} s.`);
+    setTimeout(() => reject(error), closeMs).unref();
   });
   await Promise.race([sdk.shutdown(), late]).catch((error: unknown) =>
     warn(`the last spans and metrics could not be sent: ${describeError(error)}`),

@@ -126,3 +126,19 @@ it('an SDK of the program itself stays in use', async () => {
   await sdk.shutdown();
   for (const api of [trace, context, propagation, metrics]) api.disable();
 });
+
+it('a collector that takes no connection is named at once, with the cause', async () => {
+  const closed = createServer();
+  await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
+  const { port } = closed.address() as AddressInfo;
+  await new Promise((resolve) => closed.close(resolve));
+  const lines: string[] = [];
+  const address = `http://me:pass-word@127.0.0.1:${port}`;
+  const refused = { ...env, OTEL_EXPORTER_OTLP_ENDPOINT: address, OTEL_METRICS_EXPORTER: 'none' };
+  const telemetry = await startTelemetry(refused, { warn: (line) => lines.push(line) });
+  await expect.poll(() => lines).toHaveLength(1);
+  await telemetry!.close();
+  expect(lines).toEqual([
+    `OpenTelemetry: 127.0.0.1:${port} cannot be reached (ECONNREFUSED). Spans and metrics are lost until a collector runs there.`,
+  ]);
+});

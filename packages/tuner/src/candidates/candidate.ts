@@ -11,9 +11,9 @@ import {
   type RawTask,
   InvariantError,
 } from '@trinity-rft/core';
-import { copyOf } from '@trinity-rft/core/support';
+import { copyOf, tryJson } from '@trinity-rft/core/support';
 import { openRollouts, type Rollouts } from '@trinity-rft/inspect';
-import { defineWorkflow, type AgentModel } from '@trinity-rft/workflow';
+import { defineWorkflow, reportedTokens, type AgentModel } from '@trinity-rft/workflow';
 import { DatasetConfig, type DatasetFields } from '../config/dataset-config.js';
 import { TunerModelConfig, type TunerModelFields } from '../config/model-config.js';
 import { plan } from '../config/plan.js';
@@ -129,14 +129,18 @@ async function runLocal<T>(
     run: async ({ model, signal }) => {
       const startMs = clock.now();
       const value = await work({ model, signal });
-      const calls = model.extractExperiencesFromHistory({ clear: false });
-      const input = calls.reduce((sum, { promptLength }) => sum + promptLength, 0);
-      const total = calls.reduce((sum, { tokens }) => sum + tokens.length, 0);
+      const choices = model.extractExperiencesFromHistory({ clear: false });
+      const calls = new Map(choices.map(({ eid, promptLength }) => [eid.step, promptLength]));
+      const input = [...calls.values()].reduce((sum, length) => sum + length, 0);
+      const output = choices.reduce(
+        (sum, { tokens, promptLength }) => sum + tokens.length - promptLength,
+        0,
+      );
       measured = {
         value,
         metrics: {
           execution_time: (clock.now() - startMs) / 1000,
-          ...costMetrics(calls.length, input, total - input),
+          ...costMetrics(calls.size, input, output),
         },
       };
       return 0;
@@ -190,29 +194,6 @@ async function openRemote(
   };
 }
 
-/** Token usage in a response of the Chat Completions, Responses or Messages API. */
-interface Usage {
-  readonly prompt_tokens?: number;
-  readonly completion_tokens?: number;
-  readonly input_tokens?: number;
-  readonly output_tokens?: number;
-  readonly total_tokens?: number;
-  /** Input tokens of the Messages API that `input_tokens` does not include. */
-  readonly cache_read_input_tokens?: number | null;
-  readonly cache_creation_input_tokens?: number | null;
-}
-
-/**
- * Returns the numbers of input and output tokens. A number that the service does not report is NaN.
- */
-function tokensOf(usage: Usage): readonly [number, number] {
-  const cached = (usage.cache_read_input_tokens ?? 0) + (usage.cache_creation_input_tokens ?? 0);
-  const input = usage.prompt_tokens ?? (usage.input_tokens ?? NaN) + cached;
-  // Embeddings report no output.
-  const noOutput = usage.total_tokens === input ? 0 : NaN;
-  return [input, usage.completion_tokens ?? usage.output_tokens ?? noOutput];
-}
-
 const isPost = (...[request, init]: Parameters<typeof globalThis.fetch>): boolean =>
   (init?.method ?? (request instanceof Request ? request.method : 'GET')).toUpperCase() === 'POST';
 
@@ -227,11 +208,11 @@ function usageCounter() {
     const response = await globalThis.fetch(request, init);
     if (!response.ok || !isPost(request, init)) return response;
     const isJson = (response.headers.get('content-type') ?? '').includes('json');
-    const body = isJson ? ((await response.clone().json()) as { readonly usage?: Usage }) : {};
-    const [ofInput, ofOutput] = tokensOf(body.usage ?? {});
+    const answer = isJson ? tryJson(await response.clone().text()) : undefined;
+    const { inputTokens = NaN, outputTokens = NaN } = reportedTokens(answer);
     calls += 1;
-    input += ofInput;
-    output += ofOutput;
+    input += inputTokens;
+    output += outputTokens;
     return response;
   };
   const metrics = (): Metrics => {

@@ -101,7 +101,7 @@ export interface TunerModelFields {
    * @default undefined: the model runs on the embedded engine
    */
   readonly baseUrl?: string;
-  /** API key of the service at `baseUrl`; kept secret. */
+  /** API key of the service at `baseUrl`. Results, logs and files do not contain it. */
   readonly apiKey?: string;
 }
 

@@ -6,6 +6,12 @@ import type { TunerModelConfig } from './model-config.js';
 
 type Options = Parameters<typeof createRemoteModel>[0];
 
+/**
+ * Number of retries per call, as for the external model of a run. Services with a rate limit refuse
+ * many calls at first, and a row lost to it would decide a comparison.
+ */
+const maxRetries = 8;
+
 /** Creates the model, with all settings of its configuration. */
 export const remoteModel = (
   { apiKey = 'EMPTY', modelPath, temperature, topP, maxTokens, enableThinking }: TunerModelConfig,
@@ -15,6 +21,7 @@ export const remoteModel = (
     ...options,
     apiKey,
     modelPath,
+    maxRetries,
     enableThinking,
     defaults: { temperature, topP, maxTokens },
   });

@@ -49,8 +49,11 @@ export type AdaptedSelectModelOptions<Row, Response, Model> = SelectModelOptions
   readonly adapter: ModelAdapter<Model>;
 };
 
+/** A candidate model with its defaults, without the API key, so that it may be logged or saved. */
+export type CandidateModel = Omit<TunerModelConfig, 'apiKey'>;
+
 export interface CandidateResult {
-  readonly model: TunerModelConfig;
+  readonly model: CandidateModel;
   /** Mean reward over the rows that succeeded; undefined if all rows failed. */
   readonly reward: number | undefined;
   readonly failedRows: number;
@@ -59,7 +62,7 @@ export interface CandidateResult {
 }
 
 export interface SelectedModel {
-  readonly model: TunerModelConfig;
+  readonly model: CandidateModel;
   /** Metrics of the selected model. */
   readonly metrics: Metrics;
   /** Results of all candidates, in the order of `candidateModels`. */
@@ -109,7 +112,10 @@ export async function selectModel<Row, Response, Model>(
   return { model: best.model, metrics: best.metrics, candidates };
 }
 
-function summarize(model: TunerModelConfig, rows: readonly JudgedRow[]): CandidateResult {
+function summarize(
+  { apiKey: _apiKey, ...model }: TunerModelConfig,
+  rows: readonly JudgedRow[],
+): CandidateResult {
   const succeeded = rows.filter((row) => row.reward !== undefined);
   const means = meanMetrics(succeeded.map(({ metrics = {} }) => metrics));
   const rewards = succeeded.map(({ reward = 0 }) => reward);

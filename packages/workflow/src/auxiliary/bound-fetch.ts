@@ -4,6 +4,7 @@
  */
 import { ModelError } from '@trinity-rft/core';
 import { longestTimer, tryJson } from '@trinity-rft/core/support';
+import { activeContext } from '@trinity-rft/monitor/internal';
 import { explainRemote, nameSuffix, remoteName } from './remote-call.js';
 import type { RemoteModelOptions } from './remote-call.js';
 import { sendWithSettings } from './send-settings.js';
@@ -11,6 +12,7 @@ import { sendWithSettings } from './send-settings.js';
 export function boundFetch(options: RemoteModelOptions): typeof globalThis.fetch {
   const { signal: run, timeoutMs, fetch = globalThis.fetch, waits } = options;
   const name = remoteName(options);
+  const settings = { ...options, home: activeContext() };
   return async (input, init) => {
     const own = init?.signal ?? (input instanceof Request ? input.signal : undefined);
     const deadline = AbortSignal.timeout(Math.min(timeoutMs, longestTimer));
@@ -18,7 +20,7 @@ export function boundFetch(options: RemoteModelOptions): typeof globalThis.fetch
     const signal = AbortSignal.any(signals);
     const done = waits === undefined ? () => undefined : beginWait(waits, name);
     try {
-      const response = await sendWithSettings(fetch, options, input, { ...init, signal });
+      const response = await sendWithSettings(fetch, settings, input, { ...init, signal });
       await rejectWebPage(response, options);
       return withEnd(await named(response, options), done);
     } catch (error) {

@@ -40,6 +40,10 @@ export const remoteName = ({
   baseURL,
 }: RemoteModelOptions): string => `The ${kind} model "${modelPath}" at ${new URL(baseURL).host}`;
 
+/** Replaces the API key in a text of the service. */
+export const redacted = (text: string, { apiKey }: RemoteModelOptions): string =>
+  apiKey === '' ? text : text.replaceAll(apiKey, '[redacted]');
+
 /** Returns the name of the model as the fetch function appends it to error messages. */
 export const nameSuffix = (options: RemoteModelOptions): string =>
   ` (${remoteName(options).replace('The', 'the')})`;
@@ -86,10 +90,16 @@ export function explainRemote(
   }
   if (TrinityError.is(error)) return error;
   const { status } = error as { readonly status?: number };
-  const reason = describeError(error)
-    .replace(nameSuffix(options), '')
-    .replaceAll(options.apiKey === '' ? /(?!)/ : options.apiKey, '[redacted]')
-    .replace(/\.$/, '');
+  const reason = redacted(describeError(error).replace(nameSuffix(options), ''), options).replace(
+    /\.$/,
+    '',
+  );
+  if (error instanceof SyntaxError)
+    return new ModelError(`${what} answered with something that is not JSON: ${reason}.`, {
+      status: 502,
+      code: 'remote_error',
+      retryable: true,
+    });
   if (status === undefined)
     return new ModelError(`${what} could not be reached: ${reason}. Check base_url.`, {
       status: 502,

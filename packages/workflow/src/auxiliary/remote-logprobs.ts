@@ -4,6 +4,7 @@
 import { ModelError } from '@trinity-rft/core';
 import type { ScoreOptions } from '@trinity-rft/core/internal';
 import type { OpenAI } from 'openai';
+import { readChoices } from './read-answer.js';
 import { remoteCall } from './remote-call.js';
 import type { RemoteModelOptions } from './remote-call.js';
 
@@ -55,7 +56,8 @@ export async function remoteLogprobs(
       body as OpenAI.CompletionCreateParamsNonStreaming,
       { signal },
     );
-    const { prompt_logprobs: scored } = (completion.choices[0] ?? {}) as {
+    const [choice] = readChoices(completion, options);
+    const { prompt_logprobs: scored } = choice as {
       readonly prompt_logprobs?: PromptLogprobs | null;
     };
     if (!Array.isArray(scored) || scored.length !== tokens.length) throw cannotScore(modelPath);

@@ -15,7 +15,7 @@ interface Seen {
 
 /** A service on HTTP; each request gets the next status and body. */
 async function serve(
-  replies: readonly (readonly [status: number, body: unknown] | 'silence')[],
+  replies: readonly (readonly [status: number, body: unknown, type?: string] | 'silence')[],
   over: Partial<RemoteModelOptions> = {},
 ) {
   const seen: Seen[] = [];
@@ -30,12 +30,13 @@ async function serve(
       response.on('close', () => open--);
       return;
     }
-    const isPage = typeof reply[1] === 'string';
+    const [status, answer, type] = reply;
+    const isPage = typeof answer === 'string';
     response
-      .writeHead(reply[0], {
-        'content-type': isPage ? 'text/html; charset=utf-8' : 'application/json',
+      .writeHead(status, {
+        'content-type': type ?? (isPage ? 'text/html; charset=utf-8' : 'application/json'),
       })
-      .end(isPage ? reply[1] : JSON.stringify(reply[1]));
+      .end(isPage ? answer : JSON.stringify(answer));
   };
   const server = createServer((request, response) => void listen(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -82,7 +83,7 @@ describe('createRemoteModel', () => {
     await expect(broken.model.chat(ask, { n: 4 })).rejects.toMatchObject({ status: 400 });
     await expect.poll(broken.open).toBe(0);
     const empty = await serve([[200, { ...completion, choices: [] }]]);
-    expect(await empty.model.chat(ask)).toEqual([]);
+    await expect(empty.model.chat(ask, { n: 4 })).rejects.toThrow('an empty list of choices');
     expect(empty.seen).toHaveLength(1);
   });
 
@@ -194,6 +195,72 @@ describe('createRemoteModel', () => {
     expect(error).toMatchObject({ name: 'ModelError', status: 401, retryable: false });
     expect(String((error as Error).message)).toContain('"big" at 127.0.0.1');
     expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain('key-of-mine');
+  });
+
+  const withChoice = (choice: unknown) => ({ choices: [{ finish_reason: 'stop', ...(choice as object) }] }); // prettier-ignore
+  const broken = '<html>key-of-mine';
+
+  it.each([
+    [
+      'an error',
+      { error: { message: 'Quota of key-of-mine gone.', code: 402 } },
+      402,
+      'an error instead of choices: Quota of [redacted] gone.',
+    ],
+    [
+      'an error that is a text',
+      { error: 'overloaded' },
+      502,
+      'an error instead of choices: overloaded.',
+    ],
+    ['no choices', { object: 'list' }, 502, 'no choices (check base_url): {"object":"list"}.'],
+    ['null', null, 502, 'no choices (check base_url): null.'],
+    ['an empty list', { choices: [] }, 502, 'an empty list of choices: {"choices":[]}.'],
+    ['a choice of another API', withChoice({ text: 'hi' }), 502, 'a choice without a message: '],
+    [
+      'a number',
+      withChoice({ message: { content: 42 } }),
+      502,
+      'a message in another format: {"content":42}.',
+    ],
+    [
+      'tool calls that are no list',
+      withChoice({ message: { tool_calls: {} } }),
+      502,
+      'a message in another format: ',
+    ],
+    [
+      'a tool call without a name',
+      withChoice({ message: { tool_calls: [{ type: 'function' }] } }),
+      502,
+      'a tool call without a name: ',
+    ],
+    ['broken JSON', broken, 502, 'something that is not JSON: '],
+  ])('names the model that answered with %s, and what came', async (_, body, status, said) => {
+    const { model } = await serve([[200, body, 'application/json']]);
+    const error = await model.chat(ask).catch((caught: unknown) => caught as Error);
+    expect(error).toMatchObject({ name: 'ModelError', status, code: 'remote_error' });
+    const { message } = error as Error;
+    expect(message).toMatch(/^The auxiliary model "big" at 127\.0\.0\.1:\d+ answered with /);
+    expect(message).toContain(said);
+    expect(message).not.toContain('key-of-mine');
+  });
+
+  it('reads content in parts, reasoning among them, and tool calls of gateways', async () => {
+    const thinking = [
+      { type: 'text', text: 'six times ' },
+      { type: 'text', text: 'seven' },
+    ];
+    const parts = [{ type: 'thinking', thinking }, { type: 'text', text: '4' }, { type: 'text', text: '2' }]; // prettier-ignore
+    const call = { type: 'function', function: { name: 'add', arguments: { a: 1 } } };
+    const { model } = await serve([[200, withChoice({ message: { content: parts, tool_calls: [call] } })]]); // prettier-ignore
+    expect(await model.chat(ask)).toMatchObject([
+      {
+        responseText: '42',
+        reasoningText: 'six times seven',
+        toolCalls: [{ id: '', function: { name: 'add', arguments: '{"a":1}' } }],
+      },
+    ]);
   });
 
   it('names the model that rejected the call of a client of an agent', async () => {

@@ -7,12 +7,12 @@ import {
   type ChatResponse,
   unknownPolicyVersion,
 } from '@trinity-rft/core';
-import type { FinishReason } from '@trinity-rft/core/internal';
 import type { OpenAI } from 'openai';
 import { createAgentEndpoint } from '../definition/agent-endpoint.js';
 import { createOpenAIClient } from '../definition/openai-client.js';
 import type { AgentModel } from '../definition/types.js';
 import { boundFetch } from './bound-fetch.js';
+import { readChoices, readResponse } from './read-answer.js';
 import { remoteCall } from './remote-call.js';
 import { remoteLogprobs } from './remote-logprobs.js';
 import type { RemoteModelOptions } from './remote-call.js';
@@ -79,13 +79,16 @@ async function chat(
     const bound = { signal: AbortSignal.any([signal, ended.signal]) };
     const ask = async (n: number): Promise<readonly ChatResponse[]> => {
       const body = toRequest(messages, { ...call, n }, options);
-      const { choices } = await client.chat.completions.create(body, bound);
-      return choices.map((choice) => toResponse(choice, temperature ?? 1));
+      const completion = await client.chat.completions.create(body, bound);
+      return readChoices(completion, options).map((choice) => ({
+        ...readResponse(choice, options),
+        temperature: temperature ?? 1,
+      }));
     };
     const { n = 1 } = call;
     const answers = await ask(n);
-    // Some services ignore `n`, for example Ollama. One that answers nothing is not asked again.
-    const length = answers.length === 0 ? 0 : Math.max(0, n - answers.length);
+    // Some services ignore `n`, for example Ollama.
+    const length = Math.max(0, n - answers.length);
     try {
       const rest = await Promise.all(Array.from({ length }, () => ask(1)));
       return [...answers, ...rest.flat()];
@@ -122,33 +125,5 @@ function toRequest(
     tool_choice: tools.length > 0 ? call.toolChoice : undefined,
     top_k: topK !== undefined && topK > 0 ? topK : undefined,
     min_tokens: minTokens !== undefined && minTokens > 0 ? minTokens : undefined,
-  };
-}
-
-const finishReasons: Readonly<Record<string, FinishReason>> = {
-  length: 'length',
-  tool_calls: 'tool_calls',
-};
-
-function toResponse(
-  { message, finish_reason: reason }: OpenAI.ChatCompletion.Choice,
-  temperature: number,
-): ChatResponse {
-  const { reasoning_content: reasoning } = message as { readonly reasoning_content?: unknown };
-  const toolCalls = (message.tool_calls ?? []).filter((call) => call.type === 'function');
-  return {
-    responseText: message.content ?? '',
-    reasoningText: typeof reasoning === 'string' ? reasoning : undefined,
-    toolCalls: toolCalls.map(({ id, function: { name, arguments: raw } }) => ({
-      id,
-      type: 'function',
-      function: { name, arguments: raw },
-    })),
-    tokens: new Int32Array(),
-    promptLength: 0,
-    logprobs: new Float32Array(),
-    finishReason: finishReasons[reason] ?? 'stop',
-    policyVersion: unknownPolicyVersion,
-    temperature,
   };
 }

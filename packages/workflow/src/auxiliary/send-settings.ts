@@ -3,11 +3,19 @@
  * not set them. Works for the requests of any client library.
  */
 import { tryJson } from '@trinity-rft/core/support';
+import type { TraceContext } from '@trinity-rft/monitor/internal';
+import type { Fields } from './read-answer.js';
+import { inRemoteSpan } from './remote-span.js';
 import type { RemoteModelOptions } from './remote-call.js';
 
-type Settings = Pick<RemoteModelOptions, 'defaults' | 'enableThinking'>;
+type Settings = Pick<
+  RemoteModelOptions,
+  'defaults' | 'enableThinking' | 'modelPath' | 'baseURL'
+> & {
+  /** Context of the rollout, for the spans of calls. */
+  readonly home: TraceContext;
+};
 type Fetch = typeof globalThis.fetch;
-type Body = Readonly<Record<string, unknown>>;
 
 /** Field names of the token limit by path of the API, the usual name first. */
 const limits: readonly (readonly [path: RegExp, ...names: readonly string[]])[] = [
@@ -42,14 +50,16 @@ export async function sendWithSettings(
   // A request for log-probabilities of a given text needs no settings.
   if (body === undefined || body['echo'] === true || 'prompt_logprobs' in body) return send(text);
   const filled = withSettings(body, names, settings);
-  const response = await send(JSON.stringify(filled));
-  const other = await limitByOtherName(filled, names, response);
-  return other ? send(JSON.stringify(other)) : response;
+  return inRemoteSpan(filled, settings, settings.home, async () => {
+    const response = await send(JSON.stringify(filled));
+    const other = await limitByOtherName(filled, names, response);
+    return other ? send(JSON.stringify(other)) : response;
+  });
 }
 
-function parsed(text: string): Body | undefined {
+function parsed(text: string): Fields | undefined {
   const value = tryJson(text);
-  return typeof value === 'object' && value !== null ? (value as Body) : undefined;
+  return typeof value === 'object' && value !== null ? (value as Fields) : undefined;
 }
 
 /**
@@ -57,10 +67,10 @@ function parsed(text: string): Body | undefined {
  * because some models of OpenAI reject these fields.
  */
 function withSettings(
-  body: Body,
+  body: Fields,
   names: readonly string[],
   { defaults = {}, enableThinking }: Settings,
-): Body {
+): Fields {
   const { temperature, topP, maxTokens } = defaults;
   const isChat = Array.isArray(body['messages']);
   const open = {
@@ -71,7 +81,7 @@ function withSettings(
   const missing = Object.entries(open).filter(
     ([name, value]) => value !== undefined && body[name] == null,
   );
-  const template = body['chat_template_kwargs'] as Body | undefined;
+  const template = body['chat_template_kwargs'] as Fields | undefined;
   return {
     ...body,
     ...Object.fromEntries(missing),
@@ -88,10 +98,10 @@ function withSettings(
  * Returns undefined for any other response.
  */
 async function limitByOtherName(
-  { max_tokens: limit, ...body }: Body,
+  { max_tokens: limit, ...body }: Fields,
   [, other]: readonly string[],
   response: Response,
-): Promise<Body | undefined> {
+): Promise<Fields | undefined> {
   if (response.status !== 400 || other === undefined || limit === undefined) return undefined;
   const text = await response.clone().text();
   return text.includes(other) ? { ...body, [other]: limit } : undefined;

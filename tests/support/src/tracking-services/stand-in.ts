@@ -19,6 +19,8 @@ interface Fault {
   readonly headers?: Readonly<Record<string, string>>;
   /** Part of the paths that fail. @default all paths */
   readonly at?: string;
+  /** True if the service does what the request asks, and only its response is lost. @default false */
+  readonly isLate?: boolean;
 }
 
 /** Recorded requests of the services, and faults to inject. */
@@ -58,6 +60,8 @@ export async function trackingServices(port = 0): Promise<TrackingServices> {
   const states = new Map<string, string>();
   const files = new Map<string, string>();
   const summaries = new Map<string, string>();
+  /** Runs of MLflow, by the filter that finds them. */
+  const runsByTag = new Map<string, string>();
   let session = 'session';
   let faults: Fault[] = [];
   let url = '';
@@ -119,7 +123,13 @@ export async function trackingServices(port = 0): Promise<TrackingServices> {
       case 'runs/create': {
         const id = `run${states.size}`;
         states.set(id, 'RUNNING');
+        for (const { key, value } of body['tags'] as readonly Json[])
+          runsByTag.set(`tags.\`${String(key)}\` = '${String(value)}'`, id);
         return { json: { run: { info: infoOf(id) } } };
+      }
+      case 'runs/search': {
+        const id = runsByTag.get(String(body['filter']));
+        return { json: id === undefined ? {} : { runs: [{ info: infoOf(id) }] } };
       }
       case 'runs/get': {
         const id = String(searchParams.get('run_id'));
@@ -182,6 +192,7 @@ export async function trackingServices(port = 0): Promise<TrackingServices> {
     requests.push(seen);
     const fault = faults.length > 1 ? faults.shift() : faults[0];
     if (fault !== undefined && path.includes(fault.at ?? '')) {
+      if (fault.isLate) answer(seen);
       if (fault.status !== undefined) response.writeHead(fault.status, fault.headers).end('broken');
       return;
     }

@@ -15,6 +15,8 @@ interface Situation {
   /** Mode of the stage; undefined if it is not recorded. */
   readonly mode: string | undefined;
   readonly algorithm: string | undefined;
+  /** True if a model behind an API answers, which `trinity serve` does not serve. */
+  readonly isExternal: boolean;
   readonly hasCheckpoint: boolean;
   /** True if rollouts are recorded. */
   readonly hasRollouts: boolean;
@@ -34,7 +36,7 @@ const plans: Readonly<Record<Situation['verdict'], readonly ActionName[]>> = {
   unclear: ['evaluate', 'doctor', 'whatIf'],
   same: ['raise', 'doctor', 'whatIf', 'chat'],
   worse: ['doctor', 'whatIf', 'chat'],
-  measured: ['serve'],
+  measured: ['serve', 'doctor'],
   running: ['watch', 'doctor'],
   stopped: ['resume', 'doctor', 'chat'],
   failed: ['resume', 'log'],
@@ -81,11 +83,14 @@ const makers: Readonly<Record<ActionName, Maker>> = {
     why: 'A model for Ollama, checked against the checkpoint; other formats are gguf, transformersjs and hf.',
     command: `trinity export ${model} --to ollama --output exported --check`,
   })),
-  serve: ofConfiguration((file) => ({
-    title: 'Serve it',
-    why: 'An OpenAI API for your agent, without further training.',
-    command: `trinity serve ${file} --no-train`,
-  })),
+  serve: ({ configPath, isExternal }) =>
+    configPath === undefined || isExternal
+      ? undefined
+      : {
+          title: 'Serve it',
+          why: 'An OpenAI API for your agent, without further training.',
+          command: `trinity serve ${shellPath(configPath)} --no-train`,
+        },
   evaluate: ofConfiguration((file, { hasEvaluationSets }) => ({
     title: 'Evaluate it',
     why: hasEvaluationSets
