@@ -54,7 +54,7 @@ import {
   tasksFile,
 } from '../assembly/task-pipeline/stored-tasks.js';
 import { withRecordedDevices } from './changes/devices.js';
-import { inputsOf, type Inputs } from './changes/inputs.js';
+import { inputsOf, type InputDigest, type Inputs } from './changes/inputs.js';
 import { areGuests } from './folders.js';
 import { describeChanges, describeInputs, isRecorded, recordedInputs } from './changes/resume.js';
 import { hasBegun, readStageProgress } from './progress.js';
@@ -89,7 +89,7 @@ export interface CheckedFiles {
   /** For each checked stage: the grader of each task set that has a choice of graders. */
   readonly graders: readonly (readonly GraderPlan[])[];
   /** For each checked stage: digests of rows, keyed by the setting that names the rows. */
-  readonly digests: readonly Readonly<Record<string, string>>[];
+  readonly digests: readonly Inputs[];
 }
 
 /**
@@ -106,7 +106,7 @@ export async function checkFiles(
   const rows: Readonly<Record<string, number>>[] = [];
   const pipelines: PipelinePlan[][] = [];
   const graders: GraderPlan[][] = [];
-  const digests: Record<string, string>[] = [];
+  const digests: Inputs[] = [];
   const readChat = chatReader();
   for (const stage of withCachedModels(config, env).stages.slice(from)) {
     const at = (key: KeyPath, message: string): ConfigProblem =>
@@ -199,7 +199,7 @@ interface Check extends Reading {
   /** Plans of the stage's task pipelines. The check adds them to this list. */
   readonly pipelines: PipelinePlan[];
   /** Digests of rows, keyed by the setting that names the rows. */
-  readonly digests: Record<string, string>;
+  readonly digests: Record<string, InputDigest>;
   readonly stage: StageConfig;
   readonly extensions: Extensions;
   readonly readChat: ReadChat;
@@ -216,7 +216,7 @@ const nameOf = (key: KeyPath): string =>
 
 function addDigest({ digests, recorded }: Check, key: KeyPath, rows: readonly RawTask[]): void {
   const name = nameOf(key);
-  digests[name] = digestOfRows(rows, recorded?.[name]?.sha256);
+  digests[name] = { sha256: digestOfRows(rows, recorded?.[name]?.sha256), rows: rows.length };
 }
 
 /**
