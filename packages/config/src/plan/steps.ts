@@ -1,7 +1,7 @@
 /** Computes the number of steps of a stage, and the number of experiences per step. */
 import type { StageConfig, TrainBatchConfig } from '../resolve/base/resolved.js';
 import { stalenessBoundOf } from '../resolve/synchronizer.js';
-import { trainStepsOf } from '../resolve/buffer/train-batch-size.js';
+import { trainCycleOf, trainStepsOf } from '../resolve/buffer/train-batch-size.js';
 
 /** Steps of a stage. Values that the configuration alone does not determine are undefined. */
 export interface StepPlan {
@@ -136,9 +136,9 @@ function sum(numbers: readonly (number | undefined)[]): number | undefined {
   );
 }
 
-function perExploreStep({ own, perExploreStep: made }: TrainBatchConfig): number | undefined {
-  if (made === undefined) return undefined;
-  return own < made ? Math.ceil(made / own) : made / own;
+function perExploreStep(batch: TrainBatchConfig): number | undefined {
+  const cycle = trainCycleOf(batch);
+  return cycle && cycle.trainSteps / cycle.exploreSteps;
 }
 
 /**
@@ -158,11 +158,13 @@ function countExploreSteps(
   rows: number | undefined,
 ): number | undefined {
   const all = buffer.totalSteps ?? stepsOf(rows, buffer.totalEpochs, buffer.batchSize);
-  const { own, perExploreStep: made } = buffer.trainBatch;
+  const { own, perExploreStep: made = Number.NaN } = buffer.trainBatch;
   const { totalSteps } = trainer;
-  if (totalSteps === undefined || made === undefined) return all;
-  const needed = own < made ? totalSteps / Math.ceil(made / own) : (totalSteps * own) / made;
-  return Math.min(all ?? Infinity, Math.ceil(needed));
+  const cycle = trainCycleOf(buffer.trainBatch);
+  if (totalSteps === undefined || !cycle) return all;
+  const rest = totalSteps % cycle.trainSteps;
+  const whole = ((totalSteps - rest) / cycle.trainSteps) * cycle.exploreSteps;
+  return Math.min(all ?? Infinity, whole + Math.ceil((rest * own) / made));
 }
 
 function countTrainSteps(

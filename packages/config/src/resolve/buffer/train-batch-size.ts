@@ -124,14 +124,29 @@ function ageOf(
  * Returns the number of train steps for a number of explore steps, if every rollout succeeds and
  * nothing is filtered out. Returns undefined if it depends on the number of model calls.
  */
-export function trainStepsOf(
-  { own, perExploreStep }: TrainBatchConfig,
-  exploreSteps: number,
-): number | undefined {
+export function trainStepsOf(batch: TrainBatchConfig, exploreSteps: number): number | undefined {
+  const { own, perExploreStep = Number.NaN } = batch;
+  const cycle = trainCycleOf(batch);
+  if (!cycle) return undefined;
+  const rest = exploreSteps % cycle.exploreSteps || 0;
+  const whole = ((exploreSteps - rest) / cycle.exploreSteps) * cycle.trainSteps;
+  return whole + Math.ceil((rest * perExploreStep) / own);
+}
+
+/**
+ * Returns the smallest numbers of explore steps and train steps that end together. A batch covers
+ * no more explore steps than its size needs, so one that begins within an explore step may have
+ * fewer rows than `own`. Returns undefined if it depends on the number of model calls.
+ */
+export function trainCycleOf({
+  own,
+  perExploreStep,
+}: TrainBatchConfig): { readonly exploreSteps: number; readonly trainSteps: number } | undefined {
   if (perExploreStep === undefined || own <= 0) return undefined;
-  return own < perExploreStep
-    ? exploreSteps * Math.ceil(perExploreStep / own)
-    : Math.ceil((exploreSteps * perExploreStep) / own);
+  const before = Math.ceil(own / perExploreStep) - 1;
+  // Each batch takes so many rows of its last explore step more than the batch before it left.
+  const trainSteps = Math.ceil(perExploreStep / (own - before * perExploreStep));
+  return { trainSteps, exploreSteps: trainSteps * before + 1 };
 }
 
 /**
