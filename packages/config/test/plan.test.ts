@@ -154,11 +154,19 @@ describe('a plan', () => {
           cwd,
           text
             .replace('repeat_times: 4', 'repeat_times: 2')
-            .replace('batch_size: 8\n  train_batch_size: 16', `batch_size: 6\n  train_batch_size: ${size}`)
+            .replace(
+              'batch_size: 8\n  train_batch_size: 16',
+              `batch_size: 6\n  train_batch_size: ${size}`,
+            )
             .replace('total_epochs: 2', more),
         ).config,
       ).stages[0]?.steps;
     expect(planned(`total_steps: ${steps}`)).toMatchObject({ trainSteps });
+    const replay = 'trainer_input: {experience_buffer: {replay_buffer: {enable: true}}}';
+    expect(planned(`total_steps: ${steps}\n  ${replay}`)).toMatchObject({
+      exploreSteps: steps,
+      trainSteps: undefined,
+    });
   });
 
   it('knows the steps that the file sets', () => {

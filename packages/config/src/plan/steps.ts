@@ -77,7 +77,7 @@ export function planSteps(stage: StageConfig, counts: Counts): StepPlan {
     experiencesPerExploreStep,
     trainBatchSize: mode === 'bench' ? 0 : buffer.trainBatchSize,
     trainBatchUnit: buffer.trainBatch.unit,
-    trainStepsPerExploreStep: explores ? perExploreStep(buffer.trainBatch) : 0,
+    trainStepsPerExploreStep: explores ? perExploreStep(stage) : 0,
     trainSteps,
     leastTrainSteps: fills ? 0 : trainSteps,
     syncs: exploreSteps === undefined ? undefined : countSyncs(stage, { exploreSteps, trainSteps }),
@@ -136,8 +136,15 @@ function sum(numbers: readonly (number | undefined)[]): number | undefined {
   );
 }
 
-function perExploreStep(batch: TrainBatchConfig): number | undefined {
-  const cycle = trainCycleOf(batch);
+/** Returns undefined with replay, where the number of train steps depends on what is repeated. */
+function cycleOf({ buffer }: StageConfig): ReturnType<typeof trainCycleOf> {
+  const { experienceBuffer } = buffer.trainerInput;
+  const isReplayed = experienceBuffer.storageType !== 'file' && experienceBuffer.replay;
+  return isReplayed ? undefined : trainCycleOf(buffer.trainBatch);
+}
+
+function perExploreStep(stage: StageConfig): number | undefined {
+  const cycle = cycleOf(stage);
   return cycle && cycle.trainSteps / cycle.exploreSteps;
 }
 
@@ -153,14 +160,12 @@ function stepsOf(rows: number | undefined, epochs: number, batchSize: number): n
  * Returns the number of explore steps until the tasks run out or the trainer has made its last
  * step.
  */
-function countExploreSteps(
-  { buffer, trainer }: StageConfig,
-  rows: number | undefined,
-): number | undefined {
+function countExploreSteps(stage: StageConfig, rows: number | undefined): number | undefined {
+  const { buffer, trainer } = stage;
   const all = buffer.totalSteps ?? stepsOf(rows, buffer.totalEpochs, buffer.batchSize);
   const { own, perExploreStep: made = Number.NaN } = buffer.trainBatch;
   const { totalSteps } = trainer;
-  const cycle = trainCycleOf(buffer.trainBatch);
+  const cycle = cycleOf(stage);
   if (totalSteps === undefined || !cycle) return all;
   const rest = totalSteps % cycle.trainSteps;
   const whole = ((totalSteps - rest) / cycle.trainSteps) * cycle.exploreSteps;
@@ -168,16 +173,19 @@ function countExploreSteps(
 }
 
 function countTrainSteps(
-  { mode, buffer, trainer }: StageConfig,
+  stage: StageConfig,
   rows: number | undefined,
   exploreSteps: number | undefined,
 ): number | undefined {
+  const { mode, buffer, trainer } = stage;
   if (mode === 'bench') return 0;
   if (mode === 'serve') return trainer.totalSteps;
   const bound = trainer.totalSteps ?? Infinity;
   if (mode === 'both') {
     const all =
-      exploreSteps === undefined ? undefined : trainStepsOf(buffer.trainBatch, exploreSteps);
+      exploreSteps === undefined || !cycleOf(stage)
+        ? undefined
+        : trainStepsOf(buffer.trainBatch, exploreSteps);
     return all === undefined ? trainer.totalSteps : Math.min(all, bound);
   }
   const supervised = buffer.trainerInput.experienceBuffer.storageType === 'file';
