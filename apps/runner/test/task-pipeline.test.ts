@@ -13,6 +13,7 @@ import { createWorkspace, type Tree, type Workspace } from './support/workspace.
 
 let workspace: Workspace;
 const calls: string[] = [];
+let finish = 'stop';
 let onCall: () => void = () => undefined;
 
 /** Grader that scores `a+b=` as 5 - a % 5; its answer has no score for 3+..., and it fails for 4+.... */
@@ -27,7 +28,7 @@ const grader = createServer((request, response) => {
     const message = { role: 'assistant', content, refusal: null };
     response
       .writeHead(first === 4 ? 400 : 200, { 'content-type': 'application/json' })
-      .end(JSON.stringify({ choices: [{ index: 0, finish_reason: 'stop', message }] }));
+      .end(JSON.stringify({ choices: [{ index: 0, finish_reason: finish, message }] }));
   });
 });
 
@@ -219,6 +220,14 @@ describe('a task pipeline', () => {
   ])('is refused where it cannot run: %j', async (over, message) => {
     const all = { inputs: ['tasks.jsonl'], priority_weights: null, ...over };
     await expect(planOf({ data_processor: { task_pipeline: all } })).rejects.toThrow(message);
+  });
+
+  it('says that answers of its model are cut off', async () => {
+    finish = 'length';
+    const { error, output } = await start('cut');
+    finish = 'stop';
+    expect(error).toBeUndefined();
+    expect(output).toMatch(/\d+ answers to llm_difficulty_score_filter were cut off/);
   });
 
   it('stops where its model fails from the start', async () => {
