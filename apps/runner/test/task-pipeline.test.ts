@@ -62,6 +62,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => grader.listen(0, '127.0.0.1', resolve));
   workspace = await createWorkspace();
   workspace.write('operators/operators.ts', plugin);
+  workspace.write('tasks.csv', 'question,answer\n');
   workspace.write('more.jsonl', '{"question":"7+5=","answer":"2"}\n'.repeat(2));
   const url = `http://127.0.0.1:${(grader.address() as AddressInfo).port}/v1`;
   const judge = { name: 'judge', model_path: 'grader', base_url: url, api_key: 'none' };
@@ -216,6 +217,11 @@ describe('a task pipeline', () => {
     [{ operators: [{ name: 'text_length_filter', args: { min_len: 99 } }] }, 'leaves none of 100'],
     [{ priority_weights: { usage_frequency: 1 } }, 'no task has a column "usage_frequency"'],
     [{ inputs: ['nowhere.jsonl'] }, 'task_pipeline.inputs[0]'],
+    [{ inputs: ['tasks.csv'] }, 'data_processor.task_pipeline.inputs: '],
+    [
+      { operators: [{ name: 'specified_field_filter', args: { field_key: 'level' } }] },
+      'the first task has question, answer',
+    ],
     [{ config_path: 'recipe.yaml' }, 'Copy the items of its `process` to operators'],
   ])('is refused where it cannot run: %j', async (over, message) => {
     const all = { inputs: ['tasks.jsonl'], priority_weights: null, ...over };

@@ -271,10 +271,16 @@ function chatReader(): ReadChat {
 async function checkTasksets(check: Check): Promise<Readonly<Record<string, number>>> {
   const { stage, extensions } = check;
   const { tasksets } = stage.buffer.explorerInput;
+  const { taskPipeline } = stage.dataProcessor;
   const counts: Record<string, number> = {};
   for (const { taskset, place } of tasksetsOf(stage)) {
     const { name, isEval } = taskset;
-    const read = await attempt(check, [...place, 'path'], () =>
+    const isMade = !isEval && taskPipeline !== undefined;
+    const key =
+      isMade && taskPipeline.inputs.length > 0
+        ? ['data_processor', 'task_pipeline', 'inputs']
+        : [...place, 'path'];
+    const read = await attempt(check, key, () =>
       isEval ? readTaskset(taskset, extensions, check) : readToLearn(check, taskset),
     );
     if (!read) continue;
@@ -282,7 +288,6 @@ async function checkTasksets(check: Check): Promise<Readonly<Record<string, numb
     for (const { key, message } of read.warnings) check.warn([...place, ...key], message);
     counts[isEval ? `eval/${name}` : name] = read.rows.length;
     // The tasks of a pipeline are stored in the training run's folder, so they need no digest.
-    const isMade = !isEval && stage.dataProcessor.taskPipeline !== undefined;
     if (!isMade) addDigest(check, [...place, 'path'], read.rows);
     if (read.problems.length === 0) await checkFirstRow(check, place, { taskset, rows: read.rows });
   }
