@@ -148,7 +148,7 @@ describe('a plan', () => {
     [5, 20, 4],
     [19, 5, 57],
   ])('counts the batches that %i explore steps of 12 fill with %i', (steps, size, trainSteps) => {
-    const planned = (more: string) =>
+    const plan = (more: string) =>
       planConfig(
         parse(
           cwd,
@@ -160,13 +160,13 @@ describe('a plan', () => {
             )
             .replace('total_epochs: 2', more),
         ).config,
-      ).stages[0]?.steps;
-    expect(planned(`total_steps: ${steps}`)).toMatchObject({ trainSteps });
+      );
+    const known = plan(`total_steps: ${steps}`);
+    expect(known.stages[0]?.steps).toMatchObject({ trainSteps });
     const replay = 'trainer_input: {experience_buffer: {replay_buffer: {enable: true}}}';
-    expect(planned(`total_steps: ${steps}\n  ${replay}`)).toMatchObject({
-      exploreSteps: steps,
-      trainSteps: undefined,
-    });
+    const replayed = plan(`total_steps: ${steps}\n  ${replay}`);
+    expect(replayed.stages[0]?.steps).toMatchObject({ exploreSteps: steps, trainSteps: undefined });
+    expect(renderPlan(replayed)).toContain('their number depends on what replay_buffer repeats');
   });
 
   it('knows the steps that the file sets', () => {
