@@ -27,6 +27,14 @@ const own = {
   type: 'commonjs',
 };
 
+it('keeps the line ends of a package.json', async () => {
+  await write('package.json', `${JSON.stringify(own, undefined, 2)}\n`.replaceAll('\n', '\r\n'));
+  await addToProject({ cwd, env: npm11 });
+  const lines = (await read('package.json')).split('\n').slice(0, -1);
+  expect(lines.filter((line) => !line.endsWith('\r'))).toEqual([]);
+  expect(lines.length).toBeGreaterThan(5);
+});
+
 it('adds to a project without replacing anything', async () => {
   await write('package.json', JSON.stringify(own, undefined, 4));
   const added = await addToProject({ cwd, env: npm11 });

@@ -45,7 +45,7 @@ export function readManifest(file: string): Manifest {
   throw new ConfigError(`${file} holds no JSON object. Expected the package.json of a project.`);
 }
 
-/** Adds fields and entries to a package.json. Existing values and the indentation are kept. */
+/** Adds fields and entries to a package.json. Existing values, the indentation and line ends are kept. */
 export async function editManifest(file: string, added: Manifest): Promise<void> {
   const text = readFileSync(file, 'utf8');
   const indent = /^[ \t]+(?=")/m.exec(text)?.[0] ?? 2;
@@ -54,7 +54,8 @@ export async function editManifest(file: string, added: Manifest): Promise<void>
   // The fields of the file keep their order; new fields follow.
   const fields = [...new Set([...Object.keys(own), ...Object.keys(added)])];
   const ordered = Object.fromEntries(fields.map((field) => [field, merged[field]]));
-  await writeFile(file, `${JSON.stringify(ordered, undefined, indent)}\n`);
+  const edited = `${JSON.stringify(ordered, undefined, indent)}\n`;
+  await writeFile(file, text.includes('\r\n') ? edited.replaceAll('\n', '\r\n') : edited);
 }
 
 /**

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { serialize } from 'node:v8';
+import { readEnd } from '@trinity-rft/launcher/files';
 import { planDevices, readConfiguration, type RunOptions } from '@trinity-rft/launcher';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runHere, type RunHere } from './support/run-here.js';
@@ -126,6 +127,46 @@ describe('a resumed run', () => {
       'one: algorithm.optimizer.lr: changed from 0.01 to 0.02: takes no effect: the stage is complete.',
     ]);
   });
+
+  it(
+    'knows what has changed in stages before a benchmark at the end, and makes the last longer',
+    { timeout: 240_000 },
+    async () => {
+      const staged = (lr: number, total: number, name = 'two'): readonly Tree[] => [
+        evalTasksets,
+        {
+          stages: [
+            { stage_name: 'one', algorithm: { optimizer: { lr } }, ...steps(1) },
+            { stage_name: name, ...steps(total) },
+            { stage_name: 'measure', mode: 'bench' },
+          ],
+        },
+      ];
+      const trained = (): number =>
+        metricLines(path.join(workspace.root, 'runs/tests/measured/two')).filter(
+          ({ role }) => role === 'trainer',
+        ).length;
+      expect((await start('measured', ...staged(0.01, 1))).error).toBeUndefined();
+      expect((await start('measured', ...staged(0.01, 1, 'other'))).error?.message).toContain(
+        'stage_name: changed from "two" to "other": the run in',
+      );
+      const longer = await start('measured', ...staged(0.02, 3));
+      expect(saidOf(longer)).toEqual([
+        'one: algorithm.optimizer.lr: changed from 0.01 to 0.02: takes no effect: the stage is complete.',
+        'two: buffer.total_steps: changed from 1 to 3: takes effect from here on; a learning rate that follows the length of the run follows the new one.',
+      ]);
+      expect([longer.error, trained()]).toEqual([undefined, 3]);
+      const { stages } = JSON.parse(readFileSync(recordOf('measured'), 'utf8')) as {
+        stages: readonly Tree[];
+      };
+      expect(stages.map((stage) => stage['stage_name'])).toEqual(['one', 'two', 'measure']);
+      const interrupted = AbortSignal.abort();
+      await runHere(workspace, path.join(workspace.root, 'measured.yaml'), { signal: interrupted });
+      expect((await readEnd(path.dirname(recordOf('measured'))))?.how).toBe('interrupted');
+      expect((await start('measured', ...staged(0.01, 3))).error).toBeUndefined();
+      expect((await readEnd(path.dirname(recordOf('measured'))))?.how).toBe('finished');
+    },
+  );
 
   it('is the same one when its folder alone has been moved', async () => {
     expect((await start('carried', steps(1))).error).toBeUndefined();

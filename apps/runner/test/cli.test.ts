@@ -1,5 +1,6 @@
 import { cpSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { chatTemplates } from '@trinity-rft/chat';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { mainHere } from './support/main-here.js';
 import { startProduct } from './support/product.js';
@@ -309,6 +310,25 @@ describe('trinity config', () => {
       exitCode: 0,
       stdout: expect.stringContaining(' such as 9999, 1 in all: vocab_size'),
     });
+  });
+
+  it('check compares the parser of tool calls with the chat template', async () => {
+    const { root, write, config } = workspace;
+    cpSync(path.join(root, 'model'), path.join(root, 'calling'), { recursive: true });
+    write('calling/chat_template.jinja', chatTemplates.chatml);
+    const checked = async (tool_call_parser: string): Promise<string> => {
+      const file = config('calling.yaml', {
+        model: { model_path: path.join(root, 'calling') },
+        explorer: { rollout_model: { tool_call_parser } },
+      });
+      const { stdout, stderr } = await mainHere('config', 'check', inWorkspace(file), ...plugins());
+      return stdout + stderr;
+    };
+    expect(await checked('mistral')).toMatch(
+      /calling\.yaml:\d+:\d+ explorer\.rollout_model\.tool_call_parser: got mistral, but .* the syntax of hermes/,
+    );
+    for (const right of ['hermes', 'auto'])
+      expect(await checked(right)).not.toContain('tool_call_parser');
   });
 
   it('check and plan answer programs in JSON, with the same exit codes', async () => {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
-import { causesOf, openStatus, renderCauses } from '@trinity-rft/inspect';
+import { causesOf, openStatus, renderCauses, reportRun } from '@trinity-rft/inspect';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { runHere, type RunHere } from './support/run-here.js';
 import { metricLines, usedRows, weightsDigest } from './support/run-record.js';
@@ -307,6 +307,59 @@ it.each(['both', 'distributed'])(
   },
 );
 
+it(
+  'refuses explorers once one process has continued alone, which then continues',
+  { timeout: 120_000 },
+  async () => {
+    const steps = (total_steps: number): Tree => ({ buffer: { total_steps } });
+    const alone = async (name: string, ...over: readonly Tree[]): Promise<string> => {
+      const { error } = await runHere(
+        workspace,
+        workspace.config(`${name}.yaml`, { name }, ...over),
+      );
+      expect(error).toBeUndefined();
+      return weightsDigest(job(name));
+    };
+    const whole = await alone('undisturbed', steps(4));
+    const path: Tree = {
+      buffer: { trainer_input: { experience_buffer: { path: 'sqlite:///others.db' } } },
+    };
+    // The first run creates the shared store.
+    await distributed('left', [path, steps(1)]);
+    const status = await openStatus(`${workspace.root}/left.yaml`, { cwd: workspace.root });
+    expect(await status.look()).toMatchObject({ trainStep: 1 });
+    await status.close();
+    for (const name of ['left', 'began']) {
+      await alone(name, path, steps(3));
+      const [trainer] = await distributed(name, [path, steps(4)]);
+      expect(trainer.error).toMatchObject({
+        name: 'ConfigError',
+        message: expect.stringMatching(
+          /cannot continue with explorers: it is at explore step 3 .* Continue in one process/,
+        ) as unknown,
+      });
+      expect(await alone(name, path, steps(4))).toBe(whole);
+    }
+  },
+);
+
+it('shows that an explorer explores', { timeout: 120_000 }, async () => {
+  const long: Tree = { name: 'long', buffer: { total_steps: 1000 } };
+  const file = workspace.config('long.yaml', long);
+  const interrupt = new AbortController();
+  const { signal } = interrupt;
+  const terminal = {
+    write: (text: string) => void (text.includes('exploring') && interrupt.abort()),
+    isTTY: true,
+    columns: () => 80,
+  };
+  const ended = await Promise.all([
+    runHere(workspace, file, { overrides: { mode: 'train' }, signal }),
+    runHere(workspace, file, { overrides: { mode: 'explore' }, signal, terminal }),
+  ]);
+  expect(ended.map(({ summary }) => summary?.interrupted)).toEqual([true, true]);
+});
+
 it('refuses a process whose configuration differs, and says in what', async () => {
   const own = (name: string, over: Tree): string =>
     workspace.config(`${name}.yaml`, { name: 'agree' }, over);
@@ -403,6 +456,7 @@ it('explores alone, for a trainer that comes later', { timeout: 120_000 }, async
   expect(usesOf('lone')).toEqual({ unused: 48 });
 
   const train = { overrides: { mode: 'train' } };
+  await expect(reportRun(job('lone'))).rejects.toThrow('only explorers have worked there');
   const other = workspace.config('seeded.yaml', { name: 'lone', seed: 8 }, evaluated);
   expect((await runHere(workspace, other, train)).error?.message).toMatch(
     /its seed is 8, and that of the explorer that has explored alone is 7/,

@@ -76,7 +76,7 @@ describe('trinity export', () => {
     const choiceOf = async (to: string): Promise<string | undefined> =>
       (await command('export', folder, '--to', 'hf', '-o', to)).stdout.split('\n')[0];
     expect(await choiceOf('out-unscored')).toMatch(
-      /^Step 6, the best of 1 evaluated checkpoint: fresh reward [\d.]+\d\. 2 others have no such score, because the evaluations measured other weights\. To score all: npx trinity eval FILE --checkpoints best$/,
+      /^Step 6, the best of 1 evaluated checkpoint: fresh reward [\d.]+\d\. 2 others have no such score, because no evaluation has measured their weights\. To score all: npx trinity eval FILE --checkpoints best$/,
     );
     const evaluated = await command('eval', file, '--checkpoints', 'best');
     const [, best, score] = /best step (\d) +([\d.]+)/.exec(evaluated.stdout) ?? [];

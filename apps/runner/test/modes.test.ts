@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { sqliteExperienceStore } from '@trinity-rft/buffer';
 import { readStory } from '@trinity-rft/inspect';
-import { readEnd } from '@trinity-rft/launcher/files';
+import { describeEnd, readEnd } from '@trinity-rft/launcher/files';
 import { defineWorkflow } from '@trinity-rft/workflow';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { finishHere, runHere, type RunHere } from './support/run-here.js';
@@ -388,6 +388,23 @@ describe('stages', () => {
     });
   });
 
+  it(
+    'begin with the weights of the last stage before that trains, past benchmarks',
+    { timeout: 240_000 },
+    async () => {
+      const measure = (stage_name: string): Tree => ({ stage_name, mode: 'bench' });
+      const [warmup, grpo] = twoStages['stages'] as readonly Tree[];
+      const stages = [measure('base'), warmup!, measure('between'), grpo!];
+      const startup: Tree = { explorer: { eval_on_startup: true } };
+      await finish('between', { stages }, evalTasksets, startup);
+      await finish('unmeasured', { stages: [warmup!] });
+      expect(weightsDigest(job('between/warmup'))).toBe(weightsDigest(job('unmeasured/warmup')));
+      const [{ metrics: measured } = {}] = metricLines(job('between/between'));
+      const [{ metrics: first } = {}] = metricLines(job('between/grpo'));
+      expect(measured?.['bench/fresh/reward/mean@1']).toBe(first?.['eval/fresh/reward/mean@1']);
+    },
+  );
+
   it.each(['warmup', 'grpo'])(
     'keep their record, interrupted in %s, when they are evaluated',
     { timeout: 240_000 },
@@ -414,6 +431,10 @@ describe('stages', () => {
         return ended;
       };
       expect((await trainFor(2)).summary).toMatchObject({ interrupted: true });
+      const end = await readEnd(job(name));
+      expect(end && describeEnd(end)).toMatch(
+        new RegExp(`^was stopped by .* after train step \\d+ in stage ${interrupted}, on `),
+      );
       const record = (): readonly string[] =>
         ['stage_meta', 'end', 'settings', 'configuration'].map((each) =>
           workspace.read(`runs/tests/${name}/${each}.json`),

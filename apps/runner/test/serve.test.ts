@@ -31,13 +31,14 @@ interface Here extends Omit<Product, 'server'> {
 }
 
 /** Starts a server in the process of the test. */
-async function serveHere(configPath: string): Promise<Here> {
+async function serveHere(configPath: string, train = true): Promise<Here> {
   const interrupt = new AbortController();
   let ended: ReturnType<typeof runHere> | undefined;
   const { url } = await new Promise<ServeAddress>((onOpen, reject) => {
     ended = runHere(workspace, configPath, {
       signal: interrupt.signal,
-      serve: { port: 0, apiKey: serveKey, onOpen },
+      overrides: { mode: 'serve' },
+      serve: { port: 0, apiKey: serveKey, onOpen, train },
     });
     void ended.then(({ error, output }) => reject(error ?? new Error(output)));
   });
@@ -115,7 +116,12 @@ describe('a running product', () => {
       await client.commit();
       await until(async () => (await client.metrics())['rollout/model_0/model_version'] === 3);
       expect((await openai.models.list()).data).toMatchObject([{ step: 3 }]);
-      expect((await stop()).summary).toMatchObject({ trainStep: 3 });
+      const ended = await stop();
+      expect(ended.summary).toMatchObject({ trainStep: 3 });
+      const hasEnded = 'Training has ended with train step 3, because trainer.total_steps is 3.';
+      expect(ended.output.replaceAll(/\s+/g, ' ')).toContain(hasEnded);
+      const again = await serveHere(path.join(workspace.root, 'last.yaml'));
+      expect((await again.stop()).output.replaceAll(/\s+/g, ' ')).toContain(hasEnded);
     },
   );
 
@@ -252,7 +258,7 @@ describe('a server that is killed', () => {
       ]);
       expect(stdout).not.toContain(serveKey);
       const rows = usedRows(experiences('killed'));
-      expect(rows).toEqual([0, 1, 2, 3].map((step) => ({ uid: `1/t/0/${step}/0`, trainStep: 1 })));
+      expect(rows).toEqual([0, 1, 2, 3].map((run) => ({ uid: `1/t/${run}/0/0`, trainStep: 1 })));
       expect(checkpointSteps(job('killed'))).toEqual([1]);
     },
   );
@@ -285,6 +291,49 @@ describe('a server whose store dies', () => {
       ]);
     },
   );
+});
+
+describe.each([true, false])('a run on tasks that is served in between, train: %j', (train) => {
+  it('continues with its tasks where it was', { timeout: 240_000 }, async () => {
+    const name = `between-${train}`;
+    const both = (steps: number): string =>
+      config(name, { mode: 'both', buffer: { total_steps: steps } });
+    expect((await runHere(workspace, both(2))).error).toBeUndefined();
+    const { ask, client, stop } = await serveHere(both(2), train);
+    const answers = await Promise.all([ask(), ask(), ask(), ask()]);
+    for (const [i, { id }] of answers.entries())
+      await client.feedback({ reward: i % 2, msgIds: [id], taskId: 't' });
+    await client.commit();
+    if (train)
+      await until(async () => (await client.metrics())['trainer/trained_experience_count']! > 8);
+    expect((await stop()).error).toBeUndefined();
+    const { error, summary } = await runHere(workspace, both(4));
+    expect([error, summary?.trainStep]).toEqual([undefined, train ? 13 : 17]);
+    const rows = usedRows(experiences(name));
+    const batches = rows.map(({ uid }) =>
+      uid
+        .split('/')
+        .slice(0, train ? 1 : 2)
+        .join('/'),
+    );
+    // A commit counts as an explore step of a run that this process trains.
+    expect([...new Set(batches)].slice(train ? 2 : 8)).toEqual(
+      train
+        ? ['3', '4']
+        : ['1/t', ...[3, 4].flatMap((step) => [0, 1, 2, 3].map((i) => `${step}/${i}`))],
+    );
+    expect(rows.every(({ trainStep }) => trainStep !== undefined)).toBe(true);
+  });
+});
+
+it('a run that was only served can explore its tasks', { timeout: 240_000 }, async () => {
+  const file = config('served-first', { mode: 'both', buffer: { total_steps: 2 } });
+  const { ask, client, stop } = await serveHere(file);
+  const answers = await Promise.all([ask(), ask(), ask(), ask()]);
+  await client.feedback({ reward: 1, msgIds: answers.map(({ id }) => id), taskId: 't' });
+  expect((await stop()).error).toBeUndefined();
+  const { error, summary } = await runHere(workspace, file);
+  expect([error, summary?.trainStep]).toEqual([undefined, 8]);
 });
 
 describe('a server beside a trainer in another process', () => {

@@ -5,7 +5,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { describeError, TrinityError, WorkflowError, CancelledError } from '@trinity-rft/core';
-import { killGroup, readToEnd, redactText } from '@trinity-rft/core/support';
+import { atExit, killGroup, readToEnd, redactText } from '@trinity-rft/core/support';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { createTranscript, type TranscriptLine } from './transcript.js';
 
@@ -153,6 +153,8 @@ async function untilExit(
   command: Command,
   signal: AbortSignal,
 ): Promise<Exit> {
+  // The process may exit before the program has used up its time after SIGTERM.
+  const isOver = atExit(() => void killGroup(child, 'SIGKILL'));
   const { promise: exited, resolve, reject } = Promise.withResolvers<Exit>();
   child.once('error', (cause) => reject(notStarted(command, cause)));
   // Waits for 'exit' instead of 'close', because a child of the program may keep the output open.
@@ -166,6 +168,7 @@ async function untilExit(
   } finally {
     signal.removeEventListener('abort', aborted);
     await endGroup(child);
+    isOver();
   }
 }
 

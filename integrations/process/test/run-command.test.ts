@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -160,6 +161,8 @@ describe('a program that fails', () => {
   });
 });
 
+const register = new URL('../../../tools/register-source.mjs', import.meta.url).href;
+
 describe.skipIf(process.platform === 'win32')('nothing is left running', () => {
   /** Script that starts a child, which ignores SIGTERM and writes its id to `file`, and then runs `then`. */
   const withChild = (file: string, then: string): string => {
@@ -191,6 +194,30 @@ describe.skipIf(process.platform === 'win32')('nothing is left running', () => {
     } finally {
       process.kill(Number(text), 'SIGKILL');
     }
+  });
+
+  it('when this process exits before the program has used up its time after SIGTERM', async () => {
+    const file = path.join(folder, 'stubborn');
+    const program = `process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); require('node:fs').writeFileSync(${JSON.stringify(file)}, String(process.pid))`;
+    const script = `
+      import { existsSync } from 'node:fs';
+      import { runCommand } from ${JSON.stringify(new URL('../src/index.ts', import.meta.url).href)};
+      const abort = new AbortController();
+      const endpoint = { baseURL: 'http://127.0.0.1:9/v1', model: 'tiny', env: () => ({}) };
+      const command = { command: process.execPath, args: ['-e', ${JSON.stringify(program)}] };
+      runCommand(endpoint, command, abort.signal).catch(() => undefined);
+      setInterval(() => {
+        if (!existsSync(${JSON.stringify(file)})) return;
+        abort.abort();
+        setImmediate(() => process.exit(0));
+      }, 10);`;
+    const flags = ['--conditions=@trinity-rft/source', '--import', register, '--input-type=module'];
+    spawnSync(process.execPath, [...flags, '-e', script], {
+      stdio: 'inherit',
+      timeout: 120_000,
+      killSignal: 'SIGKILL',
+    });
+    await expect.poll(() => isAlive(Number(readFileSync(file, 'utf8')))).toBe(false);
   });
 
   it('when the run is over before the program', async () => {

@@ -188,7 +188,10 @@ class Client {
     const problem = this.#errors.at(-1) ?? head?.errors.at(-1);
     const isOk = head?.ok === true && traces.every(({ id }) => this.#ok.get(id) === true);
     if (!isOk || traces.length === 0)
-      throw this.#failed(problem === undefined ? 'it is not ok' : describeProblem(problem));
+      throw this.#failed(
+        problem === undefined ? 'it is not ok' : describeProblem(problem),
+        problem?.type === 'TaskError' ? ofGrade : {},
+      );
     const scores = traces.flatMap(({ id }) => Object.entries(this.#rewards.get(id) ?? {}));
     let reward = 0;
     for (const [name, score] of scores) {
@@ -217,20 +220,26 @@ class Client {
     );
   }
 
-  #failed(why: string): EnvironmentError {
+  #failed(why: string, details = {}): EnvironmentError {
     return new EnvironmentError(
       `The rollout on ${this.#address} failed: ${why}. See the server's log.`,
-      { code: 'ENVIRONMENT_SERVER' },
+      { code: 'ENVIRONMENT_SERVER', details },
     );
   }
 
   #noVerdict(name: string): EnvironmentError {
     return new EnvironmentError(
       `The rollout on ${this.#address} ended without ${name === 'any' ? 'a reward' : `the reward "${name}"`}. See the server's log.`,
-      { code: 'ENVIRONMENT_NO_VERDICT' },
+      { code: 'ENVIRONMENT_NO_VERDICT', details: ofGrade },
     );
   }
 }
+
+/**
+ * Details of errors in the code of a task, such as its reward functions. They tell the explorer that
+ * the row cannot be graded, and not that the server is down.
+ */
+const ofGrade = { action: 'grade' };
 
 const describeProblem = (problem: Problem): string =>
   problem.message === undefined

@@ -1,5 +1,6 @@
 /** Tests the client with a stand-in for the environment server. */
 import { decode, encode } from '@msgpack/msgpack';
+import type { EnvironmentError } from '@trinity-rft/core';
 import { expect, it, onTestFinished } from 'vitest';
 import { Router } from 'zeromq';
 import { runRollout } from '../src/index.js';
@@ -95,6 +96,8 @@ it.each(Object.keys(faults))('breaks the environment, not the reward, when %s', 
   const { address } = await standIn(messages ?? []);
   const error: unknown = await rollout(address).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ name: 'EnvironmentError', message });
+  const details = /grader|score/.test(fault) ? { action: 'grade' } : {};
+  expect((error as EnvironmentError).details).toEqual(details);
 });
 
 it('stops waiting at deadlines and with the run, and tells the server', async () => {

@@ -244,13 +244,23 @@ describe('runs of 1 and 9 calls', () => {
     expect(second).toBeCloseTo(-0.316, 3);
   });
 
-  it('compare the reward of the last call, and count runs whose calls differ', () => {
-    const [early, late] = inCalls(run(0, 0, 0), 2).map((call, step) =>
-      withFields(call, { reward: step }),
-    );
-    const { metrics } = make('opmd').advantage!([late!, early!, run(0, 1, 0)]);
-    expect(metrics['group_advantages/reward_mean/mean']).toBe(0.5);
+  const [early, late] = inCalls(run(0, 0, 0), 2).map((call, step) =>
+    withFields(call, { reward: step }),
+  );
+
+  it.each(['opmd', 'step_wise_grpo', 'raft'])('count runs whose calls differ, for %s', (name) => {
+    const { metrics } = make(name).advantage!([late!, early!, run(0, 1, 0)]);
+    const mean = metrics['raft/kept_reward_mean'] ?? metrics['group_advantages/reward_mean/mean'];
+    expect(mean).toBe(name === 'raft' ? 1 : 0.5);
     expect(metrics['group_advantages/uneven_runs']).toBe(1);
+  });
+
+  it('count as uneven for gigpo only if no call has a step reward', () => {
+    const unevenRuns = (calls: readonly Experience[]) =>
+      make('gigpo').advantage!([...calls, run(0, 1, 0)]).metrics['group_advantages/uneven_runs'];
+    expect(unevenRuns([late!, early!])).toBe(1);
+    const stepReward = withFields(early!, { info: { step_reward: 1 } });
+    expect(unevenRuns([late!, stepReward])).toBeUndefined();
   });
 
   it('are not uneven by calls that have token rewards instead of a reward', () => {

@@ -100,3 +100,22 @@ it('lets one writer in at a time, and rejects what is stored already', async () 
   await expect(writer.put(batch(1))).rejects.toMatchObject({ name: 'BufferError' });
   await writer.close();
 });
+
+it('counts commits apart from the state of an explorer that has the store', async () => {
+  const [writer, store] = [sqliteExperienceWriter({ path }), sqliteExperienceStore({ path })];
+  await store.put([], { step: 18, feed: { cursor: 72 } });
+  expect(await writer.lastCommit()).toBe(0);
+  await writer.put(batch(1), undefined, 1);
+  await store.put(batch(19), { step: 19, feed: { cursor: 76 } });
+  expect([await writer.lastCommit(), await store.lastCommit()]).toEqual([1, 1]);
+  expect(await store.explorerState()).toEqual({ step: 19, feed: { cursor: 76 } });
+  await writer.close();
+  await store.close();
+});
+
+it('reads the number of commits where an earlier version stored it', async () => {
+  const writer = sqliteExperienceWriter({ path });
+  await writer.put(batch(7), { step: 7, policyVersion: 4, feed: {} });
+  expect(await writer.lastCommit()).toBe(7);
+  await writer.close();
+});

@@ -1,7 +1,7 @@
 /** Exports for packages of this repository only. This interface is not stable. */
 export { isScorerName, readModuleNames } from './load.js';
 export { diskAt } from './resolve/base/disk.js';
-export { mapStages } from './resolve/base/stages.js';
+export { lastTrained, mapStages } from './resolve/base/stages.js';
 export { withLayers } from './resolve/model/lora.js';
 export { weightsOf } from './resolve/model/base-weights.js';
 export { weightsProblem } from './resolve/model/quantization.js';

@@ -109,7 +109,7 @@ const accepted: Readonly<Record<string, Accepted>> = {
     [
       ['trainer:\n  critic_warmup: 2', 'trainer.critic_warmup'],
       [
-        'trainer:\n  trainer_config: {critic: {cliprange_value: 0.2}}',
+        'trainer:\n  trainer_config: {critic: {optim: {lr: 1e-4}}}',
         'trainer.trainer_config.critic',
       ],
       ['', 'model.critic_model_path'],
@@ -126,6 +126,103 @@ const accepted: Readonly<Record<string, Accepted>> = {
       },
     ]),
   ),
+  'a range of values that no update leaves': {
+    file: {
+      algorithm: 'algorithm: {algorithm_type: ppo}',
+      model: 'model:\n  model_path: ./tiny\n  critic_model_path: ./tiny',
+      rest: 'trainer: {trainer_config: {critic: {cliprange_value: 0.2}}}',
+    },
+    warns: ['critic.cliprange_value: ignored (0.2)', 'Only 0 differs'],
+  },
+  'answers that are to be longer than the limit': {
+    file: {
+      model: 'model: {model_path: ./tiny, max_response_tokens: 8}',
+      buffer: `${parts.buffer}\n      rollout_args: {max_tokens: 60}`,
+    },
+    warns: [
+      'taskset.rollout_args.max_tokens: got 60, but no answer is longer than model.max_response_tokens, 8',
+    ],
+  },
+  ...Object.fromEntries(
+    (['tool_call_parser: hermes', 'tool_prompt: generic'] as const).map(
+      (set): [string, Accepted] => [
+        `a switch of tool calls that ${set} overrules`,
+        {
+          file: {
+            rest: `explorer: {rollout_model: {enable_auto_tool_choice: false, ${set}}}`,
+          },
+          warns: [
+            'rollout_model.enable_auto_tool_choice: ignored',
+            `because ${set.split(':')[0]} is set`,
+          ],
+        },
+      ],
+    ),
+  ),
+  'greedy runs of a task that are compared': {
+    file: { model: 'model: {model_path: ./tiny, temperature: 0}' },
+    warns: ['model.temperature: got 0', 'the same answers'],
+  },
+  'greedy runs that are not compared': {
+    file: {
+      algorithm: 'algorithm: {algorithm_type: ppo}',
+      model: 'model: {model_path: ./tiny, critic_model_path: ./tiny, temperature: 0}',
+    },
+  },
+  'a share of steps beside a number of steps': {
+    file: {
+      algorithm:
+        'algorithm: {algorithm_type: grpo, optimizer: {lr_warmup_steps: 5, lr_warmup_steps_ratio: 0.1}}',
+    },
+    warns: ['optimizer.lr_warmup_steps_ratio: ignored', 'lr_warmup_steps, 5, decides'],
+  },
+  ...Object.fromEntries(
+    ['sft', 'sft_is', 'sft_phi'].map((loss): [string, Accepted] => [
+      `the policy loss ${loss}, which imitates wrong answers too`,
+      {
+        file: { algorithm: `algorithm: {algorithm_type: grpo, policy_loss_fn: ${loss}}` },
+        warns: ['algorithm.policy_loss_fn: ', `"${loss}" imitates every answer`],
+      },
+    ]),
+  ),
+  'a loss that imitates what an operator leaves': {
+    file: {
+      algorithm: 'algorithm: {algorithm_type: grpo, policy_loss_fn: sft, advantage_fn: raft}',
+      rest: 'data_processor: {experience_pipeline: {operators: [{name: reward_filter, args: {threshold: 0.5}}]}}',
+    },
+  },
+  ...Object.fromEntries(
+    [
+      [
+        '{name: reward_filter, args: {threshold: 0.5}}',
+        'operators[0].name: drops runs with a reward below 0.5 before grpo',
+      ],
+      [
+        '{name: overlong_penalty, args: {max_response_length: 500}}',
+        'operators[0].args.max_response_length: got 500, so only answers of more than 500 tokens',
+      ],
+      ['{name: pass_rate_calculator}', 'operators[0].name: tells pass rates to selectors'],
+      ['{name: reward_filter}', ''],
+      [
+        '{name: overlong_penalty, args: {max_response_length: max_response_tokens, cache_length: 4}}',
+        '',
+      ],
+    ].map(([operator = '', warns = '']): [string, Accepted] => [
+      `the operator ${operator}`,
+      {
+        file: { rest: `data_processor: {experience_pipeline: {operators: [${operator}]}}` },
+        ...(warns !== '' && { warns: [warns] }),
+      },
+    ]),
+  ),
+  'a seed of rows to imitate that are taken in their order': {
+    file: supervisedFile(', data_selector: {seed: 1}'),
+    warns: ['experience_buffer.data_selector.seed: ignored', 'shuffle and random'],
+  },
+  'a seed of tasks that are taken in their order': {
+    file: { buffer: `${parts.buffer}\n      data_selector: {seed: 1}` },
+    warns: ['taskset.data_selector.seed: ignored', 'shuffle and random'],
+  },
   'experts that no sample strategy takes': {
     file: {
       buffer: `${parts.buffer}\n  trainer_input: {auxiliary_buffers: {sft_dataset: {path: tasks.jsonl}}}`,

@@ -64,6 +64,21 @@ describe('settings without effect', () => {
       'epsilon',
       'std_cal_level: group or batch',
     ],
+    [
+      'policy_loss_fn_args: {clip_range: 0.1, clip_range_low: 0.2, clip_range_high: 0.2}',
+      'clip_range',
+      'clip_range_low or clip_range_high left out, .*',
+    ],
+    [
+      'policy_loss_fn_args: {enable_sequence_masking: true, fallback_to_policy_gradient: true}',
+      'enable_sequence_masking',
+      'fallback_to_policy_gradient: false',
+    ],
+    [
+      'policy_loss_fn: gspo\npolicy_loss_fn_args: {clip_range: 0.1, clip_range_low: 0.2, clip_range_high: 0.2}',
+      'clip_range',
+      'clip_range_low or clip_range_high left out',
+    ],
     ['advantage_fn: opmd\nadvantage_fn_args: {tau: 2}', 'tau', 'opmd_baseline: logavgexp'],
     ['advantage_fn: rec\nadvantage_fn_args: {epsilon: 0.1}', 'epsilon', 'std_normalize: true'],
     ['kl_penalty_fn: k1\nkl_penalty_fn_args: {target_kl: 0.1}', 'target_kl', 'adaptive: true'],
@@ -72,6 +87,12 @@ describe('settings without effect', () => {
       expect.stringMatching(
         new RegExp(`_args\\.${name}: ignored\\. It has an effect only with ${needed}\\.$`),
       ),
+    ]);
+  });
+
+  it('include batch sizes of an algorithm that normalises by kinds', () => {
+    expect(warnings('policy_loss_fn_args: {ngpus_trainer: 2}', 'mix_chord')).toEqual([
+      expect.stringMatching(/ngpus_trainer: ignored\. .* normalization: batch_sizes\.$/),
     ]);
   });
 
@@ -187,16 +208,19 @@ describe('an algorithm', () => {
     });
   });
 
-  it('takes an aggregation of its policy loss, beside that of the rest', () => {
-    const { policyLossFn, lossAggMode } = stageOf(
-      cwd,
-      fileOf('policy_loss_fn_args: {loss_agg_mode: seq-mean-token-sum}', 'grpo'),
-    ).algorithm;
-    expect([policyLossFn.args['lossAggMode'], lossAggMode]).toEqual([
-      'seq-mean-token-sum',
-      'token-mean',
-    ]);
-  });
+  it.each(['', 'loss_agg_mode: token-mean\n'])(
+    'takes an aggregation of its policy loss, beside that of the rest: %s',
+    (lines) => {
+      const { policyLossFn, lossAggMode } = stageOf(
+        cwd,
+        fileOf(`${lines}policy_loss_fn_args: {loss_agg_mode: seq-mean-token-sum}`, 'grpo'),
+      ).algorithm;
+      expect([policyLossFn.args['lossAggMode'], lossAggMode]).toEqual([
+        'seq-mean-token-sum',
+        'token-mean',
+      ]);
+    },
+  );
 
   it.each([
     ['loss_agg_norm: 64', 64],
@@ -261,9 +285,23 @@ describe('an algorithm', () => {
       stageOf(cwd, `${fileOf('', 'dapo')}${rest}`).dataProcessor.experiencePipeline.operators;
     const pipeline = 'data_processor:\n  experience_pipeline:\n    operators:';
     expect(operators(`${pipeline} []`)).toEqual([]);
+    const { operators: printed } = algorithmReference(builtInTables).presets.find(
+      ({ name }) => name === 'dapo',
+    )!;
+    expect(operators(`${pipeline} ${JSON.stringify(printed)}`)).toEqual(operators(''));
     expect(operators(`${pipeline}\n      - {name: reward_filter, args: {threshold: 0.5}}`)).toEqual(
       [{ name: 'reward_filter', args: expect.objectContaining({ threshold: 0.5 }) }],
     );
+  });
+
+  it('reports an argument of an operator once', () => {
+    const rest =
+      'data_processor:\n  experience_pipeline:\n    operators:\n      - {name: overlong_penalty, args: {max_response_length: long}}';
+    expect(problems(cwd, `${fileOf('', 'grpo')}${rest}`)).toEqual([
+      expect.objectContaining({
+        message: expect.stringContaining('expected a number, above 0, or max_response_tokens'),
+      }),
+    ]);
   });
 
   it('plans the memory of a critic, and less for an adapter', () => {

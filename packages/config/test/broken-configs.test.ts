@@ -428,6 +428,14 @@ const cases: readonly Broken[] = [
     says: ['got "v_pro"', 'Did you mean "v_proj"?'],
   },
   {
+    name: 'a layer of other models',
+    file: {
+      model: 'model:\n  model_path: ./tiny\n  lora_configs: [{target_modules: «[qkv_proj]}]',
+    },
+    key: 'model.lora_configs[0].target_modules',
+    says: ['"qkv_proj" is not a layer', 'some of q_proj, '],
+  },
+  {
     name: 'quantised weights that are all to be trained',
     file: { model: 'model:\n  model_path: ./tiny\n  quantization: «int8' },
     key: 'model.quantization',
@@ -975,15 +983,6 @@ const cases: readonly Broken[] = [
     says: ['got 0.5', 'Keep one'],
   },
   {
-    name: 'two ways to aggregate',
-    file: {
-      algorithm:
-        'algorithm:\n  algorithm_type: grpo\n  loss_agg_mode: token-mean\n  policy_loss_fn_args:\n    loss_agg_mode: «seq-mean-token-mean',
-    },
-    key: 'algorithm.policy_loss_fn_args.loss_agg_mode',
-    says: ['token-mean', 'Keep one'],
-  },
-  {
     name: 'copies of dropped groups without dropping',
     file: {
       algorithm:
@@ -1051,6 +1050,16 @@ const cases: readonly Broken[] = [
     },
     key: 'algorithm.algorithm_type',
     says: ['"both" with sft', 'Set mode: train'],
+  },
+  {
+    name: 'a teacher of answers to a product',
+    file: {
+      top: 'mode: serve',
+      algorithm: 'algorithm:\n  algorithm_type: «on_policy_distill',
+      buffer: 'buffer:\n  train_batch_size: 4',
+    },
+    key: 'algorithm.algorithm_type',
+    says: ['on_policy_distill learns from', 'such as grpo'],
   },
   {
     name: 'pairs that are explored',

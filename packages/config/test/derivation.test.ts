@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ParseConfigOptions } from '../src/index.js';
+import { trainStepsOf } from '../src/internal.js';
 import { createWorkspace, parse, parts, stageOf, yaml } from './workspace.js';
 
 const cwd = createWorkspace();
@@ -321,6 +322,17 @@ describe('the loop', () => {
       'reaches 8, ',
     );
     expect(parsed('  train_batch_size: 20').warnings[0]).toContain('waits for 3 of them');
+    const raft = parse(
+      cwd,
+      yaml({
+        algorithm: 'algorithm: {algorithm_type: raft}',
+        buffer: parts.buffer.replace('buffer:', 'buffer:\n  batch_size: 6\n  train_batch_size: 1'),
+      }),
+    );
+    expect(raft.warnings[0]).toMatch(
+      /24 runs .*, of which 6 are kept, so each is trained on in 6 train steps. sample.staleness then reaches 5, /,
+    );
+    expect(trainStepsOf(raft.config.stages[0].buffer.trainBatch, 2)).toBe(12);
     expect(parsed('  train_batch_unit: experiences').warnings[0]).toMatch(
       /^run.yaml:\d+:\d+ buffer.train_batch_unit: .*1 train step or more/,
     );

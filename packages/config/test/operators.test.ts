@@ -3,7 +3,7 @@ import { createWorkspace, parse, problems, yaml } from './workspace.js';
 
 const cwd = createWorkspace();
 const operators = (indent = ''): string =>
-  `${indent}data_processor:\n${indent}  experience_pipeline:\n${indent}    operators: [{name: reward_filter, args: {threshold: 0.5}}]`;
+  `${indent}data_processor:\n${indent}  experience_pipeline:\n${indent}    operators: [{name: reward_std_filter, args: {threshold: 0.5}}]`;
 const buffer =
   'buffer:\n  train_batch_size: 1\n  trainer_input:\n    experience_buffer: { path: ./tasks.jsonl }';
 const sft = { top: 'mode: train', algorithm: 'algorithm:\n  algorithm_type: sft', buffer };

@@ -151,6 +151,27 @@ describe('stages', () => {
     ).toEqual([false, true, false]);
   });
 
+  it('start from the last stage before that trains: a benchmark changes no weights', () => {
+    const measured =
+      'buffer: {explorer_input: {eval_tasksets: [{path: ./tasks.jsonl, default_workflow_type: w}]}}';
+    const rest = [
+      'stages:',
+      `  - {stage_name: base, mode: bench, model: {model_path: owner/other}, ${measured}}`,
+      '  - {stage_name: a}',
+      `  - {stage_name: between, mode: bench, ${measured}}`,
+      '  - {stage_name: b}',
+    ].join('\n');
+    const { stages } = parse(cwd, yaml({ ...base, rest })).config;
+    expect(
+      stages.map(({ model: { fromPreviousStage, modelPath } }) => [fromPreviousStage, modelPath]),
+    ).toEqual([
+      [false, 'owner/other'],
+      [false, join(cwd, 'tiny')],
+      [true, join(cwd, 'tiny')],
+      [true, join(cwd, 'tiny')],
+    ]);
+  });
+
   it('are checked as what they become: the top level alone need not be complete', () => {
     const rest =
       'stages:\n  - stage_name: a\n    algorithm: {algorithm_type: grpo}\n    model: {model_path: ./tiny}';

@@ -33,7 +33,11 @@ export interface ArgCondition {
 
 /** Kind of value that an argument takes. */
 export type ArgForm =
-  | ({ readonly type: 'number' } & NumberRange)
+  | ({
+      readonly type: 'number';
+      /** Word that a configuration accepts in place of a number, and replaces with one. */
+      readonly word?: string;
+    } & NumberRange)
   | { readonly type: 'boolean' }
   | { readonly type: 'text' }
   | { readonly type: 'choice'; readonly words: readonly string[] }

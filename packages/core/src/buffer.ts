@@ -122,11 +122,15 @@ export interface ExperienceStore extends ExperienceSource {
   readonly lateRewards?: LateRewards;
   /**
    * Adds the experiences of one explore step, and the explorer's state after the step, atomically.
+   * @param explorerState state to store. @default undefined: the stored state is kept
+   * @param commit number of the commit, if the experiences are those of a commit of rewarded answers
    * @throws BufferError for an experience whose uid is already stored
    */
-  put(batch: readonly Experience[], explorerState?: JsonState): Promise<void>;
-  /** Returns the state stored with the last {@link put}. */
+  put(batch: readonly Experience[], explorerState?: JsonState, commit?: number): Promise<void>;
+  /** Returns the explorer's state that was stored last. */
   explorerState(): Promise<JsonState | undefined>;
+  /** Returns the number of the last commit of rewarded answers, or 0 if there is none. */
+  lastCommit(): Promise<number>;
   /**
    * Returns the last train step that was acknowledged and not rolled back, or 0 if there is none.
    */

@@ -11,7 +11,7 @@ const check = (options: object): string => {
 it('returns the name of a definition that has its functions', () => {
   const args = { '~standard': { validate: () => ({ value: 1 }) } };
   expect(check({ args, name: 'my-own/part' })).toBe('my-own/part');
-  expect(check({ args: null, more: 1 })).toBe('bad');
+  expect(check({ args: null })).toBe('bad');
 });
 
 it.each([
@@ -19,6 +19,10 @@ it.each([
   [{ score: 3 }, 'Reward function "bad" has 3 as `score`; expected a function.'],
   [{ world: score }, 'as `world`; expected a class.'],
   [{ args: { depth: 'number' } }, "has { depth: 'number' } as `args`; expected a schema of zod"],
+  [
+    { scroe: score },
+    'Reward function "bad" has no option "scroe". Did you mean "score"? Known: name, ',
+  ],
   [{ name: 'a b' }, 'Reward function name "a b" is invalid.'],
   [{ name: undefined }, 'Reward function name undefined is invalid.'],
 ])('refuses %#', (options, message) => {

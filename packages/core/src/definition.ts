@@ -1,12 +1,14 @@
 /** Checks the definitions of workflows, rewards, losses and other parts that plugins make. */
 import { ConfigError } from './errors.js';
 import { shown } from './returned.js';
+import { didYouMean } from './suggest.js';
 
 const namePattern = /^[\w.:/@-]+$/;
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 
 const forms = {
+  any: () => true,
   function: isFunction,
   class: (value) => isFunction(value) && Object.hasOwn(value as object, 'prototype'),
   schema: (value) =>
@@ -18,14 +20,14 @@ const forms = {
  * Checks a definition at run time, because a plugin may be JavaScript or written for another
  * version. Returns the name.
  * @param what noun at the beginning of error messages, such as "Workflow"
- * @param formOf options to check; a schema may be left out
- * @throws ConfigError for a name with characters other than ASCII letters, digits and `_.:/@-`, and
- * for an option of another form
+ * @param formOf the options other than `name`, with their forms; a schema may be left out
+ * @throws ConfigError for a name with characters other than ASCII letters, digits and `_.:/@-`, for
+ * an option of another form, and for an option that `formOf` does not name
  */
 export function checkDefinition(
   what: string,
   options: { readonly name: string },
-  formOf: Readonly<Record<string, keyof typeof forms>> = {},
+  formOf: Readonly<Record<string, keyof typeof forms>>,
 ): string {
   const given = options as Readonly<Record<string, unknown>>;
   const { name } = given;
@@ -33,6 +35,13 @@ export function checkDefinition(
     throw new ConfigError(
       `${what} name ${JSON.stringify(name)} is invalid. Use letters, digits and any of _ . : / @ -`,
       { code: 'NAME_INVALID' },
+    );
+  const known = ['name', ...Object.keys(formOf)];
+  const unknown = Object.keys(given).find((key) => !known.includes(key));
+  if (unknown !== undefined)
+    throw new ConfigError(
+      `${what} "${name}" has no option "${unknown}".${didYouMean(unknown, known)} Known: ${known.join(', ')}.`,
+      { code: 'DEFINITION_INVALID' },
     );
   for (const [key, form] of Object.entries(formOf)) {
     if (forms[form](given[key])) continue;

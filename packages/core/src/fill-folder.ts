@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs';
 import { access, constants, mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, describeError } from './errors.js';
+import { atExit } from './process-alive.js';
 
 /**
  * Calls `fill` with a draft of `directory`. The draft is renamed to `directory` when `fill`
@@ -22,8 +23,7 @@ export async function fillFolder<T>(
   await assertEmptyFolder(place, prefix);
   const draft = `${prefix}${process.pid}-${randomUUID()}`;
   const first = await makeFolder(place, draft);
-  const removeAtExit = (): void => rmSync(draft, { recursive: true, force: true });
-  process.once('exit', removeAtExit);
+  const isOver = atExit(() => rmSync(draft, { recursive: true, force: true }));
   try {
     const result = await fill(draft);
     await assertEmptyFolder(place, prefix);
@@ -33,7 +33,7 @@ export async function fillFolder<T>(
     else await rename(draft, place);
     return result;
   } finally {
-    process.off('exit', removeAtExit);
+    isOver();
     await rm(draft, { recursive: true, force: true });
     // Removes the new parent folders if nothing was written into them.
     for (let made = path.dirname(draft); first && made.length >= first.length;) {

@@ -1,4 +1,7 @@
-/** Checks that processes of this machine exist, and ends child processes and their pipes. */
+/**
+ * Checks that processes of this machine exist, and ends child processes and their pipes, at the
+ * latest when this process exits.
+ */
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -42,4 +45,25 @@ export async function readToEnd(child: ChildProcess): Promise<void> {
     .map((pipe) => new Promise((resolve) => pipe.once('close', resolve)));
   await Promise.race([Promise.all(closed), sleep(1000, undefined, { ref: false })]);
   for (const pipe of pipes) pipe.destroy();
+}
+
+/** Work of {@link atExit}. It shares one listener, because Node warns of more than ten. */
+const atExitWork = new Set<() => void>();
+
+/**
+ * Registers synchronous work for the exit of this process, such as the end of a child that is still
+ * being given time to end by itself.
+ * @returns function that removes the work
+ */
+export function atExit(work: () => void): () => void {
+  if (atExitWork.size === 0) process.on('exit', doWork);
+  atExitWork.add(work);
+  return () => {
+    atExitWork.delete(work);
+    if (atExitWork.size === 0) process.off('exit', doWork);
+  };
+}
+
+function doWork(): void {
+  for (const work of atExitWork) work();
 }

@@ -1,5 +1,6 @@
 import { types } from 'node:util';
 import { copyOf } from './copy-of.js';
+import { describeError } from './errors.js';
 import {
   assertAligned,
   readMask,
@@ -35,13 +36,15 @@ const experienceFields = [
 
 /**
  * Checks an experience that user code returned, field by field, and returns a copy.
- * @throws the error that `refuse` creates; InvariantError for misaligned arrays
+ * @throws the errors that `refuse` and, for misaligned arrays, `unusable` create
  */
 export function readExperience(
   value: unknown,
-  { refuse, fields, metrics, info, text }: Returned,
+  { refuse, unusable, fields, metrics, info, text }: Returned,
 ): Experience {
-  const given = fields(value, experienceFields, 'an experience, as createExperience makes it');
+  const form = 'an experience, as createExperience makes it';
+  const given = fields(value, experienceFields, form);
+  if (given.eid === undefined) throw refuse(value, `${form}, with an eid`);
   const eid = fields(given.eid, ['batch', 'task', 'run', 'step', 'suffix'], 'an object as eid');
   const id = (name: 'batch' | 'task' | 'suffix'): string | number => {
     const part = eid[name];
@@ -105,7 +108,11 @@ export function readExperience(
   };
   if (reward !== undefined && typeof experience.reward !== 'number')
     throw refuse(reward, usableReward, ' as the reward of an experience');
-  assertAligned(experience);
+  try {
+    assertAligned(experience);
+  } catch (error) {
+    throw unusable(describeError(error));
+  }
   return experience;
 }
 

@@ -135,7 +135,7 @@ describe('readExperience', () => {
 
   it.each([
     [null, 'returned null'],
-    [{ ...good, eid: undefined }, 'an object as eid'],
+    [{ ...good, eid: undefined }, 'makes it, with an eid'],
     [{ ...good, tokens: [1, 2.5, 3] }, 'returned 2.5 as token 1 of an experience'],
     [{ ...good, tokens: [1, -2, 3] }, 'returned -2 as token 1'],
     [{ ...good, tokens: Float64Array.of(1, NaN, 3) }, 'returned NaN as token 1'],

@@ -27,7 +27,7 @@ const deepestInfo = 100;
 const longestText = 10_000_000;
 
 /**
- * Reads the result of one function. All methods but `refuse` throw the errors that `toError` of
+ * Reads the result of one function. All methods but `refuse` and `unusable` throw the errors that `toError` of
  * {@link returnedBy} creates.
  */
 export interface Returned {
@@ -36,6 +36,8 @@ export interface Returned {
    * @param at text after "returned <value>" in the message, such as ` for "accuracy"`
    */
   readonly refuse: (value: unknown, expected: string, at?: string) => Error;
+  /** Creates the error for a result with numbers or arrays that cannot be used. */
+  readonly unusable: (why: string) => Error;
   /** Returns `value` as a usable reward; `true` is 1 and `false` is 0. */
   readonly reward: (value: unknown, at?: string) => number;
   /**
@@ -150,6 +152,7 @@ export function returnedBy(who: string, toError: (message: string) => Error, pla
   };
   return {
     refuse,
+    unusable: (why) => toError(redactText(`${who} returned what cannot be used${place}. ${why}`)),
     reward,
     rewardParts: (given) => {
       const { value, reasons } =

@@ -24,7 +24,7 @@ export { otherInput, textPart } from './other-input.js';
 export { commonKeys } from './common-keys.js';
 export { openTogether, type Closable, type ResourceStack } from './open-together.js';
 export { asTyped, ownCommand, shellText } from './own-command.js';
-export { isProcessAlive, killGroup, readToEnd } from './process-alive.js';
+export { atExit, isProcessAlive, killGroup, readToEnd } from './process-alive.js';
 export { repeatedKey, stringEnd } from './repeated-key.js';
 export { fillFile, replaceFile, replaceFileSync } from './replace-file.js';
 export { removeFolder, replaceFolder } from './replace-folder.js';

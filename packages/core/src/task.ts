@@ -121,6 +121,7 @@ export type SplitName = 'train' | 'eval';
 /** Split, number and random seed of generated tasks. */
 export interface TaskRange {
   readonly split: SplitName;
+  /** Number of tasks to generate. */
   readonly count: number;
   /** Unsigned 32-bit integer; different seeds give different tasks of the same split. */
   readonly seed: number;

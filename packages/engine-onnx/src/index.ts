@@ -1,4 +1,10 @@
 export { measureDevices, type MeasuredDevices, type MeasureOptions } from './choose-device.js';
+export {
+  createConstraints,
+  type AllowedTokens,
+  type AnswerConstraint,
+  type ConstraintFactory,
+} from './sample/constraint/constraint.js';
 export { createOnnxCritic, type OnnxCriticOptions } from './critic.js';
 export { createOnnxEngine } from './engine.js';
 export type { OnnxEngineOptions } from './protocol/options.js';

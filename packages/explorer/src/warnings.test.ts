@@ -42,3 +42,17 @@ it('warns once that a stats_key names nothing', () => {
   for (const isUnused of [false, true, true]) statsUnused(isUnused);
   expect(logger.messages('warn')).toEqual([expect.stringContaining('A stats_key')]);
 });
+
+it('warns once that no step has a state for gigpo to compare', () => {
+  const logger = recordingLogger();
+  const { statesCompared } = createStepWarnings(logger);
+  for (const states of [undefined, 3, 0, 0]) statesCompared(states);
+  expect(logger.messages('warn')).toEqual([expect.stringContaining('info.env_state_hash')]);
+});
+
+it('warns once that calls of tools are not read', () => {
+  const logger = recordingLogger();
+  const { callsUnread } = createStepWarnings(logger);
+  for (const calls of [undefined, 0, 0.5, 1]) callsUnread(calls);
+  expect(logger.messages('warn')).toEqual([expect.stringContaining('tool_call_parser')]);
+});

@@ -16,14 +16,20 @@ export interface StepWarnings {
   rewardsDiffer(unevenRuns: number | undefined): void;
   /** Called with true if a `stats_key` named a number of no experience in the step. */
   statsUnused(isUnused: boolean): void;
+  /** Called with the number of states in which steps of the explore step began, with `gigpo`. */
+  statesCompared(states: number | undefined): void;
+  /** Called with the mean number of tool calls in a syntax that the parser does not read. */
+  callsUnread(calls: number | undefined): void;
 }
 
 export function createStepWarnings(logger: Logger): StepWarnings {
   return {
     experiencesStored: warnOfEmptySteps(logger),
-    groupsCompared: warnOfIdenticalGroups(logger),
-    rewardsDiffer: warnOfUnevenRuns(logger),
-    statsUnused: warnOfUnusedStats(logger),
+    groupsCompared: once(logger, (share) => (share === 1 ? identicalGroups : undefined)),
+    rewardsDiffer: once(logger, (runs = 0) => (runs > 0 ? unevenRuns(runs) : undefined)),
+    statsUnused: once(logger, (isUnused) => (isUnused ? unusedStats : undefined)),
+    callsUnread: once(logger, (calls = 0) => (calls > 0 ? unreadCalls : undefined)),
+    statesCompared: once(logger, (states) => (states === 0 ? missingStates : undefined)),
   };
 }
 
@@ -49,38 +55,34 @@ function warnOfEmptySteps(logger: Logger): StepWarnings['experiencesStored'] {
   };
 }
 
-/** Warns once, when the rollouts of every group in a step began with the same completion. */
-function warnOfIdenticalGroups(logger: Logger): StepWarnings['groupsCompared'] {
+/**
+ * Returns a function that logs the first text that `textOf` returns. Each text says that it appears
+ * once.
+ */
+function once<Seen>(
+  logger: Logger,
+  textOf: (seen: Seen) => string | undefined,
+): (seen: Seen) => void {
   let warned = false;
-  return (identicalShare) => {
-    if (warned || identicalShare !== 1) return;
+  return (seen) => {
+    const text = warned ? undefined : textOf(seen);
+    if (text === undefined) return;
     warned = true;
-    logger.warn(
-      'In every group of this step, all runs began with the same completion, so their rewards cannot tell them apart. Expected different completions. Check for a temperature near 0, an agent that answers from a cache or keeps memory between runs, or a task that the model has already learned. This warning appears once; rollout/identical_group_share is written with every step.',
-    );
+    logger.warn(text);
   };
 }
 
-/** Warns once, when the calls of rollouts have different rewards. */
-function warnOfUnevenRuns(logger: Logger): StepWarnings['rewardsDiffer'] {
-  let warned = false;
-  return (unevenRuns = 0) => {
-    if (warned || unevenRuns === 0) return;
-    warned = true;
-    logger.warn(
-      `The calls of ${unevenRuns} runs have different rewards. Runs are compared by the reward of their last call; the others have no effect. The workflow has given them, or an operator that changes the reward of each call by itself. Give every call of a run the same reward, choose an algorithm that reads rewards of steps (gigpo, from info.step_reward), or compare calls instead of runs (advantage_fn_args: { compare: calls }). This warning appears once; experience_pipeline/group_advantages/uneven_runs is written with every such step.`,
-    );
-  };
-}
+const unevenRuns = (runs: number): string =>
+  `The calls of ${runs} runs have different rewards. Runs are compared by the reward of their last call; the others have no effect. The workflow has given them, or an operator that changes the reward of each call by itself. Give every call of a run the same reward; or choose gigpo, which adds up info.step_reward of the calls, and let the workflow write it, as StepWiseRewardWorkflow does; or choose grpo, which compares calls instead of runs with advantage_fn_args: { compare: calls }. This warning appears once; experience_pipeline/group_advantages/uneven_runs is written with every such step.`;
 
-/** Warns once, when a `stats_key` named a number of no experience in a step. */
-function warnOfUnusedStats(logger: Logger): StepWarnings['statsUnused'] {
-  let warned = false;
-  return (isUnused) => {
-    if (warned || !isUnused) return;
-    warned = true;
-    logger.warn(
-      'A stats_key of reward_shaping_mapper names a number of no experience in this step, so its operation changed no reward. Expected a number that the workflow puts into info or the metrics. Correct the name, unless other tasks have it. This warning appears once; unused_stats_count of the operator is written with every step.',
-    );
-  };
-}
+const identicalGroups =
+  'In every group of this step, all runs began with the same completion, so their rewards cannot tell them apart. Expected different completions. Check for a temperature near 0, an agent that answers from a cache or keeps memory between runs, or a task that the model has already learned. This warning appears once; rollout/identical_group_share is written with every step.';
+
+const unusedStats =
+  'A stats_key of reward_shaping_mapper names a number of no experience in this step, so its operation changed no reward. Expected a number that the workflow puts into info or the metrics. Correct the name, unless other tasks have it. This warning appears once; unused_stats_count of the operator is written with every step.';
+
+const missingStates =
+  'No experience of this step names the state of its environment, so gigpo compares whole runs only, as grpo does: omega and anchor_scope have no effect. Expected a text or number in info.env_state_hash, or under advantage_fn_args.env_state_hash_key. Let the workflow write it, or use algorithm_type: grpo. This warning appears once; experience_pipeline/gigpo/anchor_groups_total is written with every step.';
+
+const unreadCalls =
+  'Answers call tools in a syntax that is not read, so the agent gets the call as text and no tool runs. Set explorer.rollout_model.tool_call_parser to the syntax of the model, or to auto, unless the agent itself reads calls from the text. This warning appears once; rollout/model/unread_tool_calls is written with every step.';

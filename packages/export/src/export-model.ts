@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { loadTokenizer, readTokenizerFiles, writeTokenizerFiles } from '@trinity-rft/chat';
-import { CheckpointError } from '@trinity-rft/core';
+import { ConfigError } from '@trinity-rft/core';
 import { draftsOf, fillFolder } from '@trinity-rft/core/support';
 import {
   digestFolder,
@@ -321,12 +321,12 @@ async function verifySource(from: string, signal: AbortSignal | undefined): Prom
 
 /**
  * Returns the folder of the checkpoint's trained adapter.
- * @throws CheckpointError if there is no trained adapter
+ * @throws ConfigError if there is no trained adapter
  */
 function adapterOf(from: string): string {
   const folder = path.join(from, 'lora_adapter');
   if (existsSync(path.join(folder, 'adapter_model.safetensors'))) return folder;
-  throw new CheckpointError(
+  throw new ConfigError(
     `${from} has no lora_adapter: all weights were trained. Leave --adapter-only out.`,
     { code: 'ADAPTER_MISSING' },
   );

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadTokenizer, readTokenizerFiles } from '@trinity-rft/chat';
 import { openGguf } from '@trinity-rft/chat/gguf';
+import { ConfigError } from '@trinity-rft/core';
 import { writeManifest } from '@trinity-rft/core/engine';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import { chatFormatOf, findModel, loadModel, type ChatSettings } from '@trinity-rft/local';
@@ -496,7 +497,9 @@ describe('an export that cannot be made leaves nothing behind', () => {
     ],
   ])('%s', async (_, message, options) => {
     const before = await readdir(scratch);
-    await expect(exported('none', options)).rejects.toThrow(message);
+    const refused = exported('none', options);
+    await expect(refused).rejects.toThrow(message);
+    await expect(refused).rejects.toThrow(ConfigError);
     expect(await readdir(scratch)).toEqual(before);
   });
 
@@ -580,6 +583,25 @@ it('reads prompts of a file with a byte order mark, and says what is wrong with 
   expect(prompts.map(({ messages }) => messages[0]?.content)).toEqual(['a', 'b']);
   await writeFile(file, "{'prompt': 'a'}\n");
   await expect(readPrompts(file)).rejects.toThrow(/prompts\.jsonl:1 is not JSON: Expected/);
+});
+
+it('takes answers of equal tokens for equal, though the decoders differ in an added token', async () => {
+  const format = chatFormatOf(await loadTokenizer(practice), {});
+  const playerOf = (text: string, answer: string): Player => ({
+    render: (input) => format.render(input),
+    encode: (prompt) => format.encode(prompt),
+    decode: () => text,
+    score: async (tokens) => ({ logprobs: new Float64Array(tokens.length - 1) }),
+    greedy: async () => format.encode(answer),
+    close: async () => undefined,
+  });
+  const prompts = [{ messages: [{ role: 'user', content: '1*2=' }], tools: undefined }] as const;
+  const options = { format, parsesCalls: false, answerTokens: 8, mostTokens: 9999 };
+  const equalTexts = async (answer: string): Promise<number> => {
+    const [ours, theirs] = [playerOf('na\uFFFDve', '2'), playerOf('na\u00EFve', answer)];
+    return (await compare(ours, theirs, prompts, options)).greedyTexts.equal;
+  };
+  expect([await equalTexts('2'), await equalTexts('3')]).toEqual([1, 0]);
 });
 
 describe('tool calls that the template writes again', () => {

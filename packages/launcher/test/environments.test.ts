@@ -283,7 +283,11 @@ it('pays what a judge on HTTP says, and trains nothing that it says no number ab
 });
 
 /** Warnings of `trinity config check`, and lines of `trinity config plan` about the graders. */
-async function checked(taskset: Readonly<Record<string, unknown>>, models: readonly string[]) {
+async function checked(
+  taskset: Readonly<Record<string, unknown>>,
+  models: readonly string[],
+  environments: readonly EnvironmentDefinition[] = [],
+) {
   const services = { base_url: 'http://127.0.0.1:9/v1', api_key: 'k' };
   const config = {
     ...settings,
@@ -295,7 +299,7 @@ async function checked(taskset: Readonly<Record<string, unknown>>, models: reado
   };
   const configPath = path.join(root, 'judged.yaml');
   writeFileSync(configPath, JSON.stringify(config));
-  const options = { configPath, cwd: root, engines: [bigrams], env: {} };
+  const options = { configPath, cwd: root, engines: [bigrams], environments, env: {} };
   const { loaded, ...extensions } = await readConfiguration(options);
   const { signal } = new AbortController();
   const files = await checkFiles(loaded, extensions, { signal });
@@ -319,6 +323,21 @@ it('says whether a judge or words grade, and which judge is not there', async ()
   await expect(checked({ ...email, workflow_args: { judge: 0 } }, [])).rejects.toThrow(
     /explorer\.auxiliary_models is empty/,
   );
+});
+
+it('says how many tasks an environment generated, if it was asked for another number', async () => {
+  const set = {
+    default_workflow_type: 'environment_workflow',
+    workflow_args: { environment: 'dice' },
+  };
+  const one: EnvironmentDefinition = {
+    ...dice,
+    tasks: (...given) => dice.tasks!(...given).slice(2),
+  };
+  expect((await checked(set, [], [one])).warnings.join()).toMatch(
+    /taskset\.task_count: got 4, but the number of generated tasks is 2\. Let `tasks` return/,
+  );
+  expect((await checked(set, [], [dice])).warnings).toEqual([]);
 });
 
 it('compares the first generated task with the longest prompt of the model', async () => {

@@ -1,10 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { readModuleNames } from '@trinity-rft/config/internal';
 import { ConfigError, createRuntime, type Task } from '@trinity-rft/core';
 import { Workflow, type WorkflowContext } from '@trinity-rft/workflow';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { loadExtensions } from '../src/run/configuration.js';
 import { loadPlugins } from '../src/plugins/load.js';
 
@@ -354,7 +355,63 @@ describe('loadPlugins, told of mistakes,', () => {
   it('names an algorithm that is built in', async () => {
     const directory = folder({ 'a.ts': policyLoss('ppo') });
     await expect(loadExtensions({ pluginDirs: [directory] })).rejects.toThrow(
-      'The policy loss "ppo" already exists. Give yours another name.',
+      `The policy loss "ppo" already exists. Give yours another name. It is defined in ${path.join(directory, 'a.ts')}.`,
+    );
+  });
+
+  it('names the file of a reward function that is built in', async () => {
+    const directory = folder({ 'a.ts': reward('mine'), 'b.ts': reward('math_reward') });
+    await expect(loadExtensions({ pluginDirs: [directory] })).rejects.toThrow(
+      `Choose another name. It is defined in ${path.join(directory, 'b.ts')}.`,
+    );
+  });
+
+  it('names the one file that defines a name twice', async () => {
+    const twice = reward('x') + reward('x').split('\n')[1]!.replace('fn', 'other');
+    const directory = folder({ 'a.ts': twice });
+    await expect(loadPlugins({ pluginDirs: [directory] })).rejects.toThrow(
+      `${path.join(directory, 'a.ts')} defines a reward function named "x" twice. Give`,
+    );
+  });
+
+  it.each([
+    [{ name: 'mine', exports: './dist/index.js' }, '"./dist/index.js"'],
+    [{ name: 'mine', main: 'lib/index' }, '"lib/index"'],
+  ])('names the entry of a package that is not built: %j', async (manifest, entry) => {
+    const directory = folder({ 'package.json': JSON.stringify(manifest), 'a.ts': reward('x') });
+    await expect(loadPlugins({ plugins: [directory] })).rejects.toThrow(
+      `Plugin ${directory}: the entry in its package.json, ${entry}, does not exist. If it is the result of a build, build the package (npm run build).`,
+    );
+  });
+
+  it('finds a main without extension, and the modules of a package without an entry', async () => {
+    const main = folder({
+      'package.json': JSON.stringify({ main: 'lib/index', type: 'module' }),
+      'lib/index.js': reward('in_main'),
+    });
+    const none = folder({ 'package.json': '{"main": "index.js"}', 'a.ts': reward('in_folder') });
+    const { rewardFns } = await loadPlugins({ plugins: [main, none] });
+    expect(rewardFns.map(({ name }) => name)).toEqual(['in_main', 'in_folder']);
+  });
+
+  it('names a module that is still loading, and one that never ends to load', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    onTestFinished(() => warned.mockRestore());
+    const before = process.listenerCount('beforeExit');
+    const directory = folder({ 'a.mjs': `await new Promise(() => {});\n${reward('x')}` });
+    const loading = loadPlugins({ pluginDirs: [directory] });
+    const failed = loading.catch(String);
+    while (process.listenerCount('beforeExit') === before) await setImmediate();
+    vi.advanceTimersByTime(5000);
+    expect(warned).toHaveBeenCalledWith(
+      `Plugin ${path.join(directory, 'a.mjs')} is still loading: it awaits something.`,
+    );
+    // As Node does when nothing is left to do.
+    process.listeners('beforeExit').at(-1)!(0);
+    expect(await failed).toContain(
+      `Plugin ${path.join(directory, 'a.mjs')} cannot be loaded: a top-level await of it never settles`,
     );
   });
 });

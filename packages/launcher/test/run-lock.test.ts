@@ -121,6 +121,10 @@ describe('lockRun', () => {
     expect((error as ConfigError).message).toMatch(
       /^Run directory .*file.run cannot be used: .*Set checkpoint_root_dir to a folder that this process may write to\.$/,
     );
+    // Another folder would have no checkpoint to serve.
+    await expect(lockRun(path.join(file, 'run'), 'serve')).rejects.toThrow(
+      /use trinity serve --model NAME=.*file.run\.$/,
+    );
   });
 });
 

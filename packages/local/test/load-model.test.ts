@@ -110,6 +110,35 @@ describe.each(['onnx', 'llama.cpp'] as const)('%s', (runtime) => {
     expect(stopped.finishReason).toBe('stop');
   });
 
+  it('follows a response format, greedily and sampled', async () => {
+    const schema = { type: 'object', properties: { a: { enum: [12, 34] } }, required: ['a'] };
+    const format = {
+      name: 'answer',
+      strict: true,
+      schema: { ...schema, additionalProperties: false },
+    };
+    for (const temperature of [0, 1]) {
+      const request = { temperature, seed: 1, max_tokens: 64 };
+      const { text, finishReason } = await model.chat(question('12*34'), {
+        ...request,
+        response_format: { type: 'json_schema', json_schema: format },
+      });
+      expect([[12], [34]]).toContainEqual(Object.values(JSON.parse(text) as object));
+      expect(finishReason).toBe('stop');
+    }
+  });
+
+  it('makes a tool call that is forced', async () => {
+    const calculator = { name: 'calculator', parameters: { type: 'object', properties: {} } };
+    const { toolCalls } = await model.chat(question('12*34'), {
+      seed: 1,
+      max_tokens: 100,
+      tools: [{ type: 'function', function: calculator }],
+      tool_choice: 'required',
+    });
+    expect(toolCalls[0]?.function.name).toBe('calculator');
+  });
+
   it('answers two conversations at once as one after the other', async () => {
     const ask = (content: string) => model.chat(question(content), { seed: 9, max_tokens: 10 });
     const alone = [await ask('1+1'), await ask('25*88')];
@@ -387,7 +416,7 @@ describe('a model is found', () => {
   });
 
   const toScore =
-    'because the evaluations measured other weights. To score all: npx trinity eval FILE --checkpoints best';
+    'because no evaluation has measured their weights. To score all: npx trinity eval FILE --checkpoints best';
   const trained = (step: number): Line => ({ role: 'trainer', step, metrics: {} });
   it.each([
     [

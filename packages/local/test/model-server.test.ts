@@ -1,6 +1,6 @@
 /** Several models at one address: names, key, readiness, metrics, log, reload, shutdown. */
 import { once } from 'node:events';
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -225,6 +225,12 @@ describe('a server of models', () => {
       status: 500,
     });
     expect(requests).toMatchObject([{ model: 'gone', status: 500, completionTokens: 0 }]);
+    await expect(client.chat.completions.create(ask('other'))).rejects.toThrow('no model "other"');
+    await expect(client.chat.completions.create(ask(''))).rejects.toThrow('model is missing');
+    expect(requests.splice(1)).toMatchObject([
+      { model: 'other', status: 404 },
+      { model: '', status: 400 },
+    ]);
     const stop = new AbortController();
     await server.models.use('plain', async (model, ended) => {
       const { fetch } = model;
@@ -243,7 +249,7 @@ describe('a server of models', () => {
     await expect(left).rejects.toThrow('aborted');
     await expect.poll(() => requests).toMatchObject([{}, { model: 'plain', status: 499 }]);
     const text = await (await get('/metrics')).text();
-    for (const labels of ['model="gone"', 'model="plain"'])
+    for (const labels of ['model="gone"', 'model="plain"', 'model=""'])
       expect(text).toContain(`trinity_requests_total{${labels},route="POST /v1/chat/completions"`);
   });
 
@@ -315,6 +321,29 @@ describe('a server of models', () => {
     }
     expect(rest).toBeGreaterThan(0);
     expect((await client.chat.completions.create(ask('agent'))).choices).toHaveLength(1);
+  });
+
+  it('keeps a checkpoint that was evaluated, and says once that a newer one was not', async () => {
+    const scored = path.join(scratch, 'scored');
+    const save = async (step: number): Promise<void> => {
+      const folder = path.join(scored, `global_step_${step}`);
+      await cp(practice, folder, { recursive: true });
+      await writeManifest(folder, { step, final: false });
+    };
+    await save(10);
+    await writeFile(path.join(scored, 'settings.json'), '{"stages":[{}]}');
+    await mkdir(path.join(scored, 'monitor'));
+    const metrics = { 'eval/held_out/reward/mean@1': 0.5, 'eval/model_version': 10 };
+    const line = JSON.stringify({ role: 'explorer', step: 11, metrics });
+    await writeFile(path.join(scored, 'monitor/metrics.jsonl'), `${line}\n`);
+    const { server, events } = await serve({ models: { scored } });
+    await save(20);
+    for (let i = 0; i < 2; i++) await server.models.reload();
+    expect(events.slice(1)).toEqual([
+      expect.stringMatching(
+        /^scored: stays .*global_step_10\. Step 10, .* 1 other has no such score/,
+      ),
+    ]);
   });
 
   it('keeps the old weights where the new ones are damaged, and says so', async () => {

@@ -133,6 +133,21 @@ describe('chat', () => {
   });
 });
 
+it('counts calls of offered tools in a syntax that the parser does not read', async () => {
+  const name = tools[0]!.function.name;
+  const { model } = scripted([
+    `[TOOL_CALLS]${name}[ARGS]{"a": 1}<|im_end|>`,
+    `I would call ${name}.<|im_end|>`,
+    `<tool_call>{"name": "${name}", "arguments": {"a": 1}}</tool_call><|im_end|>`,
+  ]);
+  for (let call = 0; call < 3; call++) await model.chat(hi, { tools });
+  expect(model.metrics()).toMatchObject({
+    'model/tool_calls': 1,
+    'model/malformed_tool_calls': 0,
+    'model/unread_tool_calls': 1,
+  });
+});
+
 describe('limits', () => {
   const room = encode(promptOf('hi')).length;
 
@@ -155,7 +170,10 @@ describe('limits', () => {
   });
 
   it.each([
-    [{ maxPromptTokens: room - 1 }, `at most ${room - 1} (max_prompt_tokens) are allowed`],
+    [
+      { maxPromptTokens: room - 1 },
+      `at most ${room - 1} (max_prompt_tokens) are allowed. Shorten it, send fewer messages or tools, or a smaller response_format`,
+    ],
     [{ maxModelLen: room }, `together may have ${room}. Shorten`],
   ])('refuse a prompt longer than %o, and nothing is recorded', async (limits, message) => {
     const { model, sampler } = scripted([], { limits });

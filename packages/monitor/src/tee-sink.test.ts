@@ -48,7 +48,7 @@ describe('teeSink', () => {
     const last = recordingSink();
     const stuck: MetricSink = {
       write: () => undefined,
-      close: () => Promise.reject(new TypeError('busy')),
+      close: () => Promise.reject(new TypeError('busy.')),
     };
     await teeSink([stuck, last], { onError: (error) => errors.push(error) }).close();
     expect(last.closed).toBe(1);

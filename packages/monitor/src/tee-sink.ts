@@ -53,7 +53,11 @@ export function teeSink(
   };
 
   const report = (what: string, cause: unknown): void =>
-    tell(`${what}: ${describeError(cause)}. The run continues without it.`, 'SINK_FAILED', cause);
+    tell(
+      `${what}: ${describeError(cause).replace(/\.$/, '')}. The run continues without it.`,
+      'SINK_FAILED',
+      cause,
+    );
 
   const bounded = ({ role, step, metrics }: MetricRecord): Metrics => {
     const entries = Object.entries(metrics);

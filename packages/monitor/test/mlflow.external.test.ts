@@ -95,7 +95,8 @@ describe('a real MLflow server', { tags: ['external'], timeout: deadlineMs }, ()
     if (server === undefined) return context.skip(`no Python with ${requirement}`);
     await session([1, 2]);
     await session([3]);
-    expect(warnings).toEqual([]);
+    // A busy machine makes a new server's first answers slow, which the sink logs.
+    expect(warnings.filter((line) => !/^Wait(ing|ed) /.test(line))).toEqual([]);
     const named = await get('mlflow/experiments/get-by-name?experiment_name=calculator');
     const experiment_ids = [(named['experiment'] as { experiment_id: string }).experiment_id];
     const body = JSON.stringify({ experiment_ids });

@@ -45,7 +45,11 @@ export interface FeedbackOptions {
   /** Ids of the completions or responses to reward. `ID:CHOICE` names one of several choices. */
   readonly msgIds: readonly string[];
   readonly taskId?: string;
-  /** Number of the attempt at the task. @default 0 */
+  /**
+   * Number of the attempt at the task, from 0. Calls with the same number are one attempt.
+   * @default undefined: a call that continues the conversation of another one belongs to the same
+   * attempt; every other call is an attempt of its own
+   */
   readonly runId?: number;
 }
 
@@ -125,7 +129,7 @@ export function createServeClient(options: ServeClientOptions): ServeClient {
       apiKey,
       defaultHeaders: sessionHeaders,
     }),
-    feedback: async ({ reward, msgIds, taskId = options.taskId, runId = 0 }) => {
+    feedback: async ({ reward, msgIds, taskId = options.taskId, runId }) => {
       const { applied, already } = await ask('POST', '/feedback', ['applied', 'already'], {
         reward,
         msg_ids: msgIds,

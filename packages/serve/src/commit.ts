@@ -12,11 +12,18 @@ import {
   withFields,
 } from '@trinity-rft/core';
 import type { ExperienceStore } from '@trinity-rft/core/store';
-import type { Batch, RewardedCall, TurnStore } from './turns/turn-store.js';
+import { placesOf } from './attempts.js';
+import type { Batch, TurnStore } from './turns/turn-store.js';
 
 export interface CommitOptions {
   readonly turns: TurnStore;
-  readonly store: Pick<ExperienceStore, 'put' | 'explorerState'>;
+  readonly store: Pick<ExperienceStore, 'put' | 'explorerState' | 'lastCommit'>;
+  /**
+   * True if another process trains. It may also explore, so the explorer's state in the store is
+   * not changed.
+   * @default false: a commit counts as an explore step
+   */
+  readonly isBeside?: boolean;
   /** Processes the experiences before they are stored: computes advantages and filters. */
   readonly pipeline: (experiences: readonly Experience[]) => {
     readonly experiences: readonly Experience[];
@@ -65,10 +72,15 @@ export function createCommit(options: CommitOptions): Commit {
 }
 
 async function commit(options: CommitOptions): Promise<CommitResult> {
-  const { turns, store } = options;
+  const { turns, store, isBeside } = options;
   const before = await turns.unfinishedBatch();
   const first = before ? await storeBatch(before, options) : undefined;
-  const last = Math.max(await turns.lastStep(), stepOf(await store.explorerState()));
+  const explored = isBeside ? undefined : await store.explorerState();
+  const last = Math.max(
+    await turns.lastStep(),
+    await store.lastCommit(),
+    Number(explored?.['step'] ?? 0),
+  );
   const batch = await turns.startBatch(last + 1);
   const second = batch ? await storeBatch(batch, options) : undefined;
   return {
@@ -81,18 +93,18 @@ async function commit(options: CommitOptions): Promise<CommitResult> {
 /** Stores the experiences of a batch and finishes the batch. Returns the number of experiences. */
 async function storeBatch(
   batch: Batch,
-  { turns, store, pipeline, sink }: CommitOptions,
+  { turns, store, isBeside, pipeline, sink }: CommitOptions,
 ): Promise<number> {
   const { step } = batch;
-  const recorded = toExperiences(batch);
+  const recorded = toExperiences(batch, isBeside);
   const { experiences, metrics } = pipeline(recorded);
   // An earlier process may have stored the batch and ended before finishing it.
-  if (stepOf(await store.explorerState()) < step) {
-    await store.put(experiences, {
-      step,
-      policyVersion: recorded.reduce((a, { policyVersion: b }) => Math.max(a, b), 0),
-      feed: {},
-    });
+  if ((await store.lastCommit()) < step) {
+    const before = isBeside ? undefined : ((await store.explorerState()) ?? { feed: {} });
+    const versions = [before?.['policyVersion'], ...recorded.map((each) => each.policyVersion)];
+    const policyVersion = versions.reduce<number>((a, b) => Math.max(a, Number(b ?? 0)), 0);
+    // The position in the tasks stays: training on tasks can continue where it was.
+    await store.put(experiences, before && { ...before, step, policyVersion }, step);
   }
   // After the experiences are stored: if that fails, the next commit repeats the step.
   sink.write({ role: 'explorer', step, metrics: { ...commitMetrics(recorded), ...metrics } });
@@ -100,48 +112,25 @@ async function storeBatch(
   return experiences.length;
 }
 
-const stepOf = (state: Readonly<Record<string, unknown>> | undefined): number =>
-  Number(state?.['step'] ?? 0);
-
 /**
  * Converts calls to experiences. The calls that belong to one attempt at a task become the steps of
  * a rollout, in the order in which they were served.
  */
-function toExperiences({ step, calls }: Batch): readonly Experience[] {
-  const steps = stepsByRun(calls);
-  return calls.map(({ experience, msgId, session, task, run, choice, reward }) =>
-    withFields(experience, {
-      eid: {
-        batch: step,
-        task,
-        run,
-        step: steps.get(runOf({ task, run }))?.get(msgId) ?? 0,
-        suffix: String(choice),
-      },
+function toExperiences({ step, calls }: Batch, isBeside = false): readonly Experience[] {
+  const places = placesOf(calls);
+  // An explorer beside numbers its tasks, and its steps as commits are numbered.
+  const idOf = (task: string): string =>
+    isBeside && /^\d+$/.test(task) ? JSON.stringify(task) : task;
+  return calls.map((call) => {
+    const { experience, msgId, session, task, choice, reward } = call;
+    const place = places.get(call) ?? { run: 0, step: 0 };
+    return withFields(experience, {
+      eid: { batch: step, task: idOf(task), ...place, suffix: String(choice) },
       reward,
       info: { ...experience.info, msgId, session },
-    }),
-  );
+    });
+  });
 }
-
-/**
- * For each attempt at a task, returns the step numbers of its calls, keyed by the id of the call.
- * All choices of a call have the same number.
- */
-function stepsByRun(
-  calls: readonly RewardedCall[],
-): ReadonlyMap<string, ReadonlyMap<string, number>> {
-  const runs = new Map<string, Map<string, number>>();
-  for (const call of calls) {
-    const steps = runs.get(runOf(call)) ?? new Map<string, number>();
-    runs.set(runOf(call), steps);
-    if (!steps.has(call.msgId)) steps.set(call.msgId, steps.size);
-  }
-  return runs;
-}
-
-const runOf = ({ task, run }: Pick<RewardedCall, 'task' | 'run'>): string =>
-  JSON.stringify([task, run]);
 
 function commitMetrics(experiences: readonly Experience[]): Metrics {
   const rewards = experiences.map(({ reward = 0 }) => reward);

@@ -32,16 +32,16 @@ export function readFeedback(value: unknown): Feedback {
       `has the unknown field ${JSON.stringify(unknown.slice(0, 100))}`,
       `only ${fields.join(', ')}`,
     );
-  const { reward, msg_ids: msgIds, task_id: taskId = null, run_id: runId = 0 } = body;
+  const { reward, msg_ids: msgIds, task_id: taskId = null, run_id: runId = null } = body;
   if (typeof reward !== 'number' || !isUsableReward(reward))
     throw invalid('reward', reward, usableReward);
   if (!isIds(msgIds))
     throw invalid('msg_ids', msgIds, `a list of 1 to ${maxMsgIds} ids of answers`);
   if (taskId !== null && !isId(taskId))
     throw invalid('task_id', taskId, `a string of 1 to ${maxIdLength} characters, or no task_id`);
-  if (!Number.isSafeInteger(runId) || (runId as number) < 0)
-    throw invalid('run_id', runId, 'an integer of at least 0');
-  return { reward, msgIds, runId: runId as number, taskId: taskId ?? undefined };
+  if (runId !== null && (!Number.isSafeInteger(runId) || (runId as number) < 0))
+    throw invalid('run_id', runId, 'an integer of at least 0, or no run_id');
+  return { reward, msgIds, runId: (runId as number) ?? undefined, taskId: taskId ?? undefined };
 }
 
 /**

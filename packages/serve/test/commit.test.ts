@@ -1,4 +1,4 @@
-import { type Experience, uid } from '@trinity-rft/core';
+import { createExperience, type Experience, uid } from '@trinity-rft/core';
 import { describe, expect, it, vi } from 'vitest';
 import { createCommit, openTurnStore, type TurnStore } from '../src/index.js';
 import { asTheyAre, databasePath, listStore, recorded } from './helpers.js';
@@ -34,6 +34,84 @@ describe('a commit', () => {
     await turns.reward({ reward: 1, msgIds: ['a', 'b'], runId: 0 });
     await createCommit({ turns, store, pipeline: asTheyAre, sink })();
     expect(ids(store.rows)).toEqual(['1/a/0/0/0', '1/b/0/0/0']);
+    await turns.close();
+  });
+
+  it('counts as an explore step, and keeps the position of the explorer in its tasks', async () => {
+    const [turns, store] = [await openTurnStore({ path: databasePath() }), listStore()];
+    await store.put([], { step: 4, policyVersion: 3, feed: { cursor: 64 }, carried: 2 });
+    await rewarded(turns, 2);
+    const commit = createCommit({ turns, store, pipeline: asTheyAre, sink });
+    expect(await commit()).toEqual({ step: 5, calls: 2, experiences: 2 });
+    expect(await store.explorerState()).toEqual({
+      ...{ step: 5, policyVersion: 3, carried: 2 },
+      feed: { cursor: 64 },
+    });
+    await turns.close();
+  });
+
+  it('beside another process leaves the state of its explorer alone, and is stored once whatever that writes', async () => {
+    const path = databasePath();
+    const [turns, store] = [await openTurnStore({ path }), listStore()];
+    const explored = (step: number) => ({ step, policyVersion: step, feed: { cursor: step } });
+    await store.put([], explored(4));
+    await rewarded(turns, 2);
+    vi.spyOn(turns, 'finishBatch').mockRejectedValueOnce(new Error('full'));
+    const options = { turns, store, pipeline: asTheyAre, sink, isBeside: true };
+    await expect(createCommit(options)()).rejects.toThrow('full');
+    expect(await store.explorerState()).toEqual(explored(4));
+    await store.put([], explored(5));
+    await turns.record({ msgId: 'number', session: 's', experiences: [recorded(2)] });
+    await turns.reward({ reward: 1, msgIds: ['number'], taskId: '0' });
+    expect(await createCommit(options)()).toMatchObject({ step: 2, calls: 3 });
+    // The explorer has a task 0 in its step 2.
+    expect(ids(store.rows)).toEqual(['1/t/0/0/0', '1/t/1/0/0', '2/"0"/0/0/0']);
+    expect(await store.explorerState()).toEqual(explored(5));
+    await turns.close();
+  });
+
+  it('makes an attempt of each answer without a run, and one of answers that continue each other', async () => {
+    const [turns, store] = [await openTurnStore({ path: databasePath() }), listStore()];
+    const answer = (prompt: readonly number[], reply: number): Experience =>
+      createExperience({ tokens: [...prompt, reply], promptLength: prompt.length });
+    const record = async (msgId: string, session: string, ...experiences: Experience[]) =>
+      turns.record({ msgId, session, experiences });
+    await record('a', 's', answer([1, 2], 3));
+    await record('b', 's', answer([1, 2], 4));
+    await record('c', 's', answer([1, 2, 3, 5], 6));
+    await record('d', 's', answer([1, 2, 3, 7], 8));
+    await record('e', 'other', answer([1, 2, 4, 5], 6));
+    await record('f', 's', answer([1, 2], 5), answer([1, 2], 6));
+    await record('g', 's', answer([1, 2], 9));
+    const msgIds = ['g', 'f', 'e', 'd', 'c', 'b', 'a'];
+    await turns.reward({ reward: 1, msgIds: ['g'], taskId: 't', runId: 1 });
+    await turns.reward({ reward: 1, msgIds: msgIds.slice(1), taskId: 't' });
+    await createCommit({ turns, store, pipeline: asTheyAre, sink })();
+    expect(store.rows.map(({ eid, info }) => [info?.['msgId'], eid.run, eid.step])).toEqual([
+      ...[
+        ['a', 0, 0],
+        ['b', 2, 0],
+        ['c', 0, 1],
+        ['d', 3, 0],
+        ['e', 4, 0],
+      ],
+      ...[
+        ['f', 5, 0],
+        ['f', 6, 0],
+        ['g', 1, 0],
+      ],
+    ]);
+    await turns.close();
+  });
+
+  it('makes attempts of the choices of one answer, the first of which has the run of the feedback', async () => {
+    const [turns, store] = [await openTurnStore({ path: databasePath() }), listStore()];
+    for (const msgId of ['a', 'b'])
+      await turns.record({ msgId, session: 's', experiences: [recorded(2), recorded(3)] });
+    await turns.reward({ reward: 1, msgIds: ['a', 'b:0'], taskId: 't', runId: 0 });
+    await turns.reward({ reward: 0, msgIds: ['b:1'], taskId: 't', runId: 1 });
+    await createCommit({ turns, store, pipeline: asTheyAre, sink })();
+    expect(ids(store.rows)).toEqual(['1/t/0/0/0', '1/t/2/0/1', '1/t/0/1/0', '1/t/1/0/1']);
     await turns.close();
   });
 

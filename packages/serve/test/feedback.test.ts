@@ -31,6 +31,17 @@ describe('feedback', () => {
     await turns.close();
   });
 
+  it('without a run agrees with the run 0 that earlier versions stored for it', async () => {
+    const { ask, post, turns } = await served();
+    const [first, second] = [await ask(), await ask()];
+    await post('/feedback', { reward: 1, msg_ids: [first], run_id: 0 });
+    await post('/feedback', { reward: 1, msg_ids: [second] });
+    const again = { reward: 1, msg_ids: [first, second], run_id: null };
+    expect((await post('/feedback', again)).json).toMatchObject({ already: [first, second] });
+    expect((await post('/feedback', { ...again, run_id: 0 })).status).toBe(409);
+    await turns.close();
+  });
+
   it('lists unknown ids and applies nothing then', async () => {
     const { ask, post, turns } = await served();
     const known = await ask();

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createExperience, type Experience } from '@trinity-rft/core';
-import type { ExperienceStore } from '@trinity-rft/core/store';
 import { testRuntime } from '@trinity-rft/testing';
 import { afterFile } from '@trinity-rft/test-support';
 import {
@@ -32,18 +31,20 @@ export const recorded = (...tokens: readonly number[]): Experience =>
   });
 
 /** A store that keeps the experiences and the state that were put. */
-export function listStore(): Pick<ExperienceStore, 'put' | 'explorerState'> & {
+export function listStore(): CommitOptions['store'] & {
   readonly rows: Experience[];
 } {
   const rows: Experience[] = [];
   let state: Readonly<Record<string, unknown>> | undefined;
+  let last = 0;
   return {
     rows,
-    put: async (batch, next) => {
+    put: async (batch, next = state, commit = last) => {
       rows.push(...batch);
-      state = next;
+      [state, last] = [next, commit];
     },
     explorerState: async () => state,
+    lastCommit: async () => last,
   };
 }
 

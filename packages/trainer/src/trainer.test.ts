@@ -225,6 +225,27 @@ describe('createTrainer', () => {
     expect(await listCheckpoints(root)).toEqual([]);
   });
 
+  it('warns once if a loss has no gradient although there are advantages', async () => {
+    const warningsOf = async (rewards: readonly number[]): Promise<readonly string[]> => {
+      const { trainer, runtime } = setUp({
+        source: source(rewards, []),
+        algorithm: {
+          ...policyGradient,
+          loss: (input) => ({
+            ...policyGradient.loss(input),
+            gradLogprobs: new Float32Array(input.advantages.length),
+          }),
+        },
+      });
+      await trainer.run(0);
+      return runtime.logger.messages('warn');
+    };
+    expect(await warningsOf([0, 1, -1])).toEqual([
+      expect.stringMatching(/^Train step 2 learned nothing: the gradient of the policy loss is 0/),
+    ]);
+    expect(await warningsOf([0, 0])).toEqual([]);
+  });
+
   it('says what it waits for when experiences do not come', async () => {
     let deliver: (lease: undefined) => void = () => undefined;
     const asked = Promise.withResolvers<void>();

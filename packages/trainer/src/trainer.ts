@@ -164,6 +164,8 @@ interface Progress {
    * step.
    */
   saveMetrics: Metrics;
+  /** True if a warning has said that the gradient is 0. @default false */
+  isIdle?: boolean;
 }
 
 async function train(options: TrainerOptions, progress: Progress): Promise<TrainerResult> {
@@ -192,16 +194,25 @@ async function train(options: TrainerOptions, progress: Progress): Promise<Train
 /** Makes one train step. Resolves with false if there is nothing left to train on. */
 async function trainOnce(options: TrainerOptions, progress: Progress): Promise<boolean> {
   const { settings, sink, sync, signal } = options;
-  const { clock } = options.runtime;
+  const { clock, logger } = options.runtime;
   const step = progress.step + 1;
   const start = clock.now();
   const lease = await takeBatch(step, options);
   const readSeconds = secondsSince(start, clock);
   if (!lease) return false;
 
-  const { metrics, state } = await trainStep(lease, stepOptions(options, step, progress.state));
+  const { metrics, state, isIdle } = await trainStep(
+    lease,
+    stepOptions(options, step, progress.state),
+  );
   progress.step = step;
   progress.state = state;
+  if (isIdle === true && progress.isIdle !== true) {
+    progress.isIdle = true;
+    logger.warn(
+      `Train step ${step} learned nothing: the gradient of the policy loss is 0 at every token, although advantages are not. Either every token is clipped, or the loss of a plugin does not set out.gradient.`,
+    );
+  }
 
   const seconds = secondsSince(start, clock);
   sink.write({

@@ -189,6 +189,24 @@ it('says at which action the environment broke, in words and for the explorer to
   });
 });
 
+it.each([
+  ['throws', new TypeError('no truth'), 'ENVIRONMENT_FAILED', { action: 'grade' }],
+  [
+    'has no judge',
+    new EnvironmentError('No answer.', { code: 'JUDGE_FAILED' }),
+    'JUDGE_FAILED',
+    {},
+  ],
+])('says whether a row cannot be graded, when its grade %s', async (_, error, code, details) => {
+  const grade = () => {
+    throw error;
+  };
+  const graded = world((base) => ({ ...base, grade }));
+  const played = play(['<right>'], { max_turns: 1 }, graded);
+  await expect(played).rejects.toMatchObject({ code });
+  await expect(played).rejects.toHaveProperty('details', details);
+});
+
 it('counts a state that cannot be told as a broken environment', async () => {
   const stateKey = () => {
     throw new TypeError('no state');

@@ -146,9 +146,11 @@ async function resolved(configPath: string, given: RunArguments): Promise<Resolv
 }
 
 function closingText(summary: RunSummary): string {
-  const { interrupted, doneBefore, trainStep, checkpoint, jobDirectory } = summary;
+  const { interrupted, doneBefore, trainStep, checkpoint, jobDirectory, stageName } = summary;
+  const stage = stageName === undefined ? '' : ` in stage ${stageName}`;
   const place = checkpoint ?? jobDirectory;
-  if (interrupted) return `Interrupted after train step ${trainStep}. ${howToGoOn(summary)}\n`;
+  if (interrupted)
+    return `Interrupted after train step ${trainStep}${stage}. ${howToGoOn(summary)}\n`;
   if (doneBefore)
     return `This run is complete after train step ${trainStep}: ${place}\nRaise total_steps or total_epochs to train on, or give another run another name.\n`;
   return checkpoint === undefined

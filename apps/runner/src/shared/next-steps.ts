@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { alignColumns, shellText } from '@trinity-rft/core/support';
 import type { RunSummary } from '@trinity-rft/launcher';
 import type { PluginOptions } from './options.js';
@@ -25,6 +26,10 @@ export async function nextSteps(
   ].join('');
   const run = shellPath(jobDirectory);
   const config = `${shellPath(configPath)}${plugins}`;
+  // A run on stored answers has nothing to learn from a product, so that its file is not served.
+  const served = recorded
+    ? `${config} --no-train`
+    : `--model ${shellText(path.basename(jobDirectory))}=${run}`;
   const steps = [
     [`report ${run}`, 'did it learn, why, and what to do next'],
     [`log ${run}`, 'rewards, evaluations and warnings'],
@@ -40,7 +45,7 @@ export async function nextSteps(
       : []),
     ...(checkpoint === undefined
       ? []
-      : [[`serve ${config} --no-train`, 'the trained model as an OpenAI API']]),
+      : [[`serve ${served}`, 'the trained model as an OpenAI API']]),
   ];
   const rows = steps.map(([command, what]) => [`trinity ${command}`, `# ${what}`]);
   return `\nNext:\n${alignColumns(rows, '  ').join('\n')}\n`;

@@ -36,7 +36,9 @@ export async function superviseRun(options: SuperviseOptions, terminal: Terminal
     // Explore steps may run ahead of a train step that always fails.
     return lines.findLast(({ role }) => role === 'trainer')?.step ?? 0;
   };
-  terminal.write(`One trainer and ${explorers} explorers, each a process of its own.\n`);
+  terminal.write(
+    `One trainer and ${explorers} explorer${explorers === 1 ? '' : 's'}, each a process of its own.\n`,
+  );
   const trainer = startChild({
     name: 'trainer',
     args: argsOf(options, ['--mode', 'train']),

@@ -11,7 +11,7 @@ import { runHere } from '../support/run-here.js';
 import { metricLines } from '../support/run-record.js';
 import type { Tree, Workspace } from '../support/workspace.js';
 import { replacements, sizes } from './replacements.js';
-import { createOriginalWorkspace } from './small.js';
+import { createOriginalWorkspace, stubPython } from './small.js';
 
 const folder = process.env['ORIGINAL_EXAMPLES'] ?? '';
 const files =
@@ -120,6 +120,7 @@ async function runSmall(name: string, of = name, mode?: string): Promise<string>
 describe.skipIf(files.length === 0)('an example of Trinity-RFT', () => {
   it.each(files)('%s', { tags: ['external'], timeout: 120_000 }, async (name) => {
     const configPath = path.resolve(folder, name);
+    if (needsServer.has(name)) stubPython(workspace);
     const problem = await problemOf(
       configPath,
       replacements(name, readFileSync(configPath, 'utf8')),

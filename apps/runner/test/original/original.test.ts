@@ -1,6 +1,5 @@
 // Checks the unchanged configurations of Trinity-RFT's examples with environments, and trains each
 // for two steps with a tiny model.
-import { chmodSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { mainHere } from '../support/main-here.js';
@@ -8,7 +7,7 @@ import { runHere } from '../support/run-here.js';
 import { metricLines } from '../support/run-record.js';
 import type { Tree, Workspace } from '../support/workspace.js';
 import { examples } from './examples.js';
-import { createOriginalWorkspace, small } from './small.js';
+import { createOriginalWorkspace, small, stubPython } from './small.js';
 
 let workspace: Workspace;
 beforeAll(async () => {
@@ -50,10 +49,7 @@ describe('an example of Trinity-RFT', () => {
     vi.stubEnv('TRINITY_MODEL_PATH', path.join(workspace.root, 'long'));
     vi.stubEnv('TRINITY_TASKSET_PATH', path.join(workspace.root, rows));
     vi.stubEnv('WANDB_API_KEY', 'key');
-    // Acts as a Python that has every package.
-    workspace.write('bin/python3', "#!/bin/sh\necho '[]'\n");
-    chmodSync(path.join(workspace.root, 'bin/python3'), 0o755);
-    vi.stubEnv('PATH', `${path.join(workspace.root, 'bin')}:${process.env['PATH']}`);
+    stubPython(workspace);
     const { exitCode, stdout, stderr } = await mainHere('config', 'check', write(name, example));
     expect([exitCode, stdout + stderr]).toEqual([
       refusal === undefined ? 0 : 2,

@@ -1,6 +1,8 @@
 /** Shrinks the examples of Trinity-RFT: two steps, a tiny model, few and short turns. */
+import { chmodSync } from 'node:fs';
 import path from 'node:path';
 import { createModel } from '@trinity-rft/launcher';
+import { onTestFinished, vi } from 'vitest';
 import { createWorkspace, type Tree, type Workspace } from '../support/workspace.js';
 
 /** Task row with every column that the examples read. */
@@ -63,6 +65,15 @@ export async function createOriginalWorkspace(): Promise<Workspace> {
     seed: 1,
   });
   return workspace;
+}
+
+/** Replaces `python3` for the current test by a program that acts as if it had every package. */
+export function stubPython(workspace: Workspace): void {
+  const program = workspace.write('bin/python3', "#!/bin/sh\necho '[]'\n");
+  chmodSync(program, 0o755);
+  const before = process.env['PATH'];
+  vi.stubEnv('PATH', `${path.dirname(program)}${path.delimiter}${before}`);
+  onTestFinished(() => void vi.stubEnv('PATH', before));
 }
 
 /**

@@ -11,7 +11,7 @@ import {
 import { sampleStd } from '@trinity-rft/core/internal';
 import { groupStats, relativeScores, withScore } from './shared/groups.js';
 import { byRun, byTask } from './shared/runs.js';
-import { byState, toSteps, type Step } from './shared/step-rewards.js';
+import { byState, toSteps, unevenSteps, type Step } from './shared/step-rewards.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
 const args = {
@@ -46,8 +46,8 @@ type Options = ArgValues<typeof args>;
  * unique hash, A^S = 0. Steps are ordered by `eid.step`.
  *
  * Metrics `gigpo/…`: episode_reward_{mean,std} over rollouts, anchor_groups_{total,size_gt1},
- * anchor_group_hit_ratio (share of steps that were compared), mean_abs_A_E, mean_abs_A_S;
- * `experience_count`.
+ * anchor_group_hit_ratio (share of steps that were compared), mean_abs_A_{E,S};
+ * `group_advantages/uneven_runs`; `experience_count`.
  */
 export const gigpo = defineAdvantagePart({
   args,
@@ -67,9 +67,8 @@ export const gigpo = defineAdvantagePart({
 
 function compare(experiences: readonly Experience[], options: Options): ReturnType<AdvantageFn> {
   if (experiences.length === 0) return { experiences, metrics: {} };
-  const tasks = byTask(experiences).map((members) =>
-    byRun(members).map((run) => toSteps(run, options)),
-  );
+  const read = (run: readonly Experience[]): readonly Step[] => toSteps(run, options);
+  const tasks = byTask(experiences).map((members) => byRun(members).map(read));
   const runs = tasks.flat();
   const steps = runs.flat();
   const ofRuns = new Map(
@@ -98,6 +97,7 @@ function compare(experiences: readonly Experience[], options: Options): ReturnTy
       'gigpo/anchor_group_hit_ratio': anchored.size / steps.length,
       'gigpo/mean_abs_A_E': absolute(episode),
       'gigpo/mean_abs_A_S': absolute(anchored),
+      ...unevenSteps(runs, options),
       experience_count: steps.length,
     },
   };

@@ -6,7 +6,7 @@ import {
   type ArgValues,
   type Experience,
 } from '@trinity-rft/core';
-import { rewardOf, withScore, zeroVarianceRatio } from './shared/groups.js';
+import { rewardOf, unevenMetrics, withScore, zeroVarianceRatio } from './shared/groups.js';
 import { byRun, byTask, inOrderOfSteps } from './shared/runs.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
@@ -34,7 +34,8 @@ interface Run {
  * `eid.step`.
  *
  * Metrics: `experience_count` (kept), `filtered_count`, `raft/kept_run_ratio`,
- * `raft/kept_reward_mean` (if any are kept), `group_advantages/zero_variance_ratio`.
+ * `raft/kept_reward_mean` (if any are kept), `group_advantages/zero_variance_ratio`,
+ * `group_advantages/uneven_runs` (rollouts whose calls have different rewards, if there are any).
  */
 export const raft = defineAdvantagePart({
   args,
@@ -47,6 +48,7 @@ export const raft = defineAdvantagePart({
     },
   },
   comparesRuns: ({ keep }) => keep === 'best',
+  keeps: ({ keep }) => (keep === 'best' ? 'one' : 'some'),
   create: (options) => ({ advantage: (experiences) => select(experiences, options) }),
 });
 
@@ -67,6 +69,7 @@ function select(experiences: readonly Experience[], options: Options): ReturnTyp
       'group_advantages/zero_variance_ratio': zeroVarianceRatio(
         tasks.map((task) => task.map(({ reward }) => reward)),
       ),
+      ...unevenMetrics(tasks.flatMap((task) => task.map(({ steps }) => steps))),
     },
   };
 }

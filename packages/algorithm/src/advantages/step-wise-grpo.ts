@@ -22,6 +22,7 @@ import {
   rewardOf,
   stdCalLevels,
   stdOf,
+  unevenMetrics,
   withScore,
   type GroupStats,
 } from './shared/groups.js';
@@ -68,8 +69,8 @@ interface Group {
  * score of a single rollout is r / (1 + epsilon).
  *
  * Metrics: `group_advantages/{reward_mean,reward_std}/{mean,max,min}` (including dropped tasks),
- * `group_advantages/zero_variance_ratio`, `experience_count` (kept), `filtered_count`,
- * `skipped_group_ratio`.
+ * `group_advantages/{zero_variance_ratio,uneven_runs}`, `experience_count` (kept),
+ * `filtered_count`, `skipped_group_ratio`.
  */
 export const stepWiseGrpo = defineAdvantagePart({
   args,
@@ -103,6 +104,7 @@ function compare(experiences: readonly Experience[], options: Options): ReturnTy
     experiences: scored,
     metrics: {
       ...groupMetrics(groups),
+      ...unevenMetrics(groups.flatMap(({ runs }) => runs)),
       experience_count: scored.length,
       filtered_count: experiences.length - scored.length,
       skipped_group_ratio: (groups.length - kept.length) / groups.length,

@@ -12,11 +12,14 @@ import { definePart, type OperatorPart } from '../parts/part.js';
  */
 export const overlongPenalty: OperatorPart = definePart({
   args: {
-    maxResponseLength: numberArg(
-      undefined,
-      { above: 0 },
-      'Response tokens from which on the whole penalty is due; must be given.',
-    ),
+    maxResponseLength: {
+      ...numberArg(
+        undefined,
+        { above: 0 },
+        'Response tokens from which on the whole penalty is due; must be given.',
+      ),
+      form: { type: 'number', above: 0, word: 'max_response_tokens' },
+    },
     cacheLength: numberArg(0, { min: 0 }, 'Tokens before that over which the penalty grows.'),
     cacheShare: numberArg(
       0,

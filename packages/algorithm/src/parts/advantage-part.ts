@@ -41,6 +41,11 @@ export interface AdvantageFacts {
    * arguments.
    */
   readonly comparesRuns: boolean | ((args: Readonly<Record<string, unknown>>) => boolean);
+  /**
+   * Returns how many rollouts of a task are trained on: all, a selection, or at most one.
+   * @default all
+   */
+  readonly keeps?: (args: Readonly<Record<string, unknown>>) => 'all' | 'some' | 'one';
 }
 
 /** An advantage function, which is created from its arguments and the seed of the training run. */
@@ -57,11 +62,12 @@ export interface AdvantagePartDefinition<S extends ArgSpec> extends AdvantageFac
 export function defineAdvantagePart<S extends ArgSpec>(
   definition: AdvantagePartDefinition<S>,
 ): AdvantagePart {
-  const { args, doc, comparesRuns, create } = definition;
+  const { args, doc, comparesRuns, keeps = () => 'all', create } = definition;
   return {
     args,
     doc,
     comparesRuns,
+    keeps,
     make: (owner, given, seed) => create(readArgs(owner, args, given), seed),
   };
 }

@@ -1,10 +1,14 @@
 /** Clipped policy gradient with one importance ratio per sequence. */
-import { numberArg } from '@trinity-rft/core';
+import { numberArg, onlyWith } from '@trinity-rft/core';
 import { clamp } from '../parts/numbers.js';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 
 const args = {
-  clipRange: numberArg(undefined, { min: 0 }, 'Both sides of the clip that are not set.'),
+  clipRange: onlyWith(
+    'clip_range_low or clip_range_high left out',
+    ({ clipRangeLow, clipRangeHigh }) => clipRangeLow === undefined || clipRangeHigh === undefined,
+    numberArg(undefined, { min: 0 }, 'Both sides of the clip that are not set.'),
+  ),
   clipRangeLow: numberArg(
     undefined,
     { min: 0 },

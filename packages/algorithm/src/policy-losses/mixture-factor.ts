@@ -1,29 +1,31 @@
 /** Factors by which `mix` and `mix_chord` multiply their two losses, computed from batch sizes. */
-import { booleanArg, ConfigError, numberArg, type ArgValues } from '@trinity-rft/core';
+import {
+  type Arg,
+  booleanArg,
+  ConfigError,
+  numberArg,
+  onlyWith,
+  type ArgValues,
+} from '@trinity-rft/core';
 import { count } from '../parts/aggregate.js';
 
+const withBatchSizes = <T>(arg: Arg<T>): Arg<T> =>
+  onlyWith(
+    'normalization: batch_sizes',
+    ({ normalization }) => normalization === 'batch_sizes',
+    arg,
+  );
+const sizeArg = (help: string): Arg<number> => withBatchSizes(numberArg(1, { min: 1 }, help));
+
 export const batchSizeArgs = {
-  useDynamicBsz: booleanArg(
-    false,
-    'Read with batch_sizes: whether micro-batches are packed by tokens.',
+  useDynamicBsz: withBatchSizes(
+    booleanArg(false, 'Read with batch_sizes: whether micro-batches are packed by tokens.'),
   ),
-  ppoMiniBatchSize: numberArg(1, { min: 1 }, 'Read with batch_sizes: rows in an optimizer batch.'),
-  ppoMicroBatchSizePerGpu: numberArg(
-    1,
-    { min: 1 },
-    'Read with batch_sizes: rows in a micro-batch.',
-  ),
-  ngpusTrainer: numberArg(1, { min: 1 }, 'Read with batch_sizes: number of trainers.'),
-  trainBatchSizeUsual: numberArg(
-    1,
-    { min: 1 },
-    'Read with batch_sizes: sampled rows in a train batch.',
-  ),
-  trainBatchSizeExpert: numberArg(
-    1,
-    { min: 1 },
-    'Read with batch_sizes: demonstrated rows in a train batch.',
-  ),
+  ppoMiniBatchSize: sizeArg('Read with batch_sizes: rows in an optimizer batch.'),
+  ppoMicroBatchSizePerGpu: sizeArg('Read with batch_sizes: rows in a micro-batch.'),
+  ngpusTrainer: sizeArg('Read with batch_sizes: number of trainers.'),
+  trainBatchSizeUsual: sizeArg('Read with batch_sizes: sampled rows in a train batch.'),
+  trainBatchSizeExpert: sizeArg('Read with batch_sizes: demonstrated rows in a train batch.'),
 };
 
 interface BatchSizes extends ArgValues<typeof batchSizeArgs> {

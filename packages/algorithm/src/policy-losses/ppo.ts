@@ -1,12 +1,18 @@
 /** Proximal policy optimisation: a clipped policy gradient. */
-import { booleanArg, numberArg, onlyWith } from '@trinity-rft/core';
+import { booleanArg, numberArg, onlyWith, type Arg } from '@trinity-rft/core';
 import { clamp, clampLogRatio } from '../parts/numbers.js';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 import { sequenceMasked } from './sequence-mask.js';
 
 /** Arguments that control the clipping. `mix` and `mix_chord` have the same arguments. */
 export const clipArgs = {
-  clipRange: numberArg(0.2, { min: 0 }, 'Importance ratios are clipped to 1 - this and 1 + this.'),
+  clipRange: onlyWith(
+    'clip_range_low or clip_range_high left out, and ratios that are clipped',
+    ({ clipRangeLow, clipRangeHigh, fallbackToPolicyGradient }) =>
+      (clipRangeLow === undefined || clipRangeHigh === undefined) &&
+      fallbackToPolicyGradient !== true,
+    numberArg(0.2, { min: 0 }, 'Importance ratios are clipped to 1 - this and 1 + this.'),
+  ),
   clipRangeLow: numberArg(undefined, { min: 0 }, 'Lower side of the clip. Default: clip_range.'),
   clipRangeHigh: numberArg(undefined, { min: 0 }, 'Upper side of the clip. Default: clip_range.'),
   clipRatioC: numberArg(
@@ -16,11 +22,23 @@ export const clipArgs = {
   ),
 };
 
+const ifClipped = <T>(arg: Arg<T>): Arg<T> =>
+  onlyWith(
+    'fallback_to_policy_gradient: false',
+    ({ fallbackToPolicyGradient }) => fallbackToPolicyGradient !== true,
+    arg,
+  );
+
 const args = {
   ...clipArgs,
-  enableSequenceMasking: booleanArg(
-    false,
-    'Leave out tokens of negative advantage in rows that the policy has moved away from.',
+  clipRangeLow: ifClipped(clipArgs.clipRangeLow),
+  clipRangeHigh: ifClipped(clipArgs.clipRangeHigh),
+  clipRatioC: ifClipped(clipArgs.clipRatioC),
+  enableSequenceMasking: ifClipped(
+    booleanArg(
+      false,
+      'Leave out tokens of negative advantage in rows that the policy has moved away from.',
+    ),
   ),
   deltaSequenceMasking: onlyWith(
     'enable_sequence_masking: true',

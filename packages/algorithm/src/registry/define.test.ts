@@ -45,7 +45,6 @@ const mine = defineAlgorithm({
   advantageFn: median,
   policyLossFn: plainGradient,
   klLossFn: { name: 'none' },
-  ...({ description: 'not an option' } as object),
   operators: [
     'reward_filter',
     defineOperator({
@@ -210,7 +209,17 @@ describe('definitions of plugins', () => {
     [
       'a setting by its name in YAML',
       () => [defineAlgorithm({ name: 'mine', policy_loss_fn: 'opmd' } as never)],
-      'Algorithm "mine" has no option "policy_loss_fn". Write options in camelCase.',
+      'Algorithm "mine" has no option "policy_loss_fn". Did you mean "policyLossFn"?',
+    ],
+    [
+      'an option that does not exist',
+      () => [defineAdvantage({ name: 'mine', arsg: {}, create: () => ({}) } as never)],
+      'Advantage function "mine" has no option "arsg". Did you mean "args"?',
+    ],
+    [
+      'an option of a loss that does not exist',
+      () => [definePolicyLoss({ name: 'mine', need: {}, token: () => {} } as never)],
+      'Policy loss "mine" has no option "need". Did you mean "needs"?',
     ],
     [
       'a name that YAML reads as a number',
@@ -252,8 +261,15 @@ describe('results of plugins', () => {
     [Promise.resolve(), 'Operator "mine" returned a Promise that was not awaited; expected'],
     [[], 'Operator "mine" returned []; expected { experiences, metrics }.'],
     [{ experiences: 3 }, 'Operator "mine" returned 3; expected a list as experiences.'],
-    [{ experiences: [{}] }, 'expected an object as eid'],
+    [
+      { experiences: [{}] },
+      'returned {}; expected an experience, as createExperience makes it, with an eid',
+    ],
     [{ experiences: [experiences[0], experiences[0]] }, 'each experience once'],
+    [
+      { experiences: [{ ...experiences[0], reward: NaN }] },
+      'Operator "mine" returned what cannot be used. Experience //0/0/: reward is NaN; expected a finite number.',
+    ],
     [{ experiences, metrics: { a: 'b' } }, 'for the metric "a"'],
   ])('of an operator are refused by name: %#', (value, message) => {
     expect(() => apply(() => value)).toThrow(message);

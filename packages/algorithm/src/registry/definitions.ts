@@ -87,23 +87,34 @@ export interface AlgorithmPluginOptions
   readonly operators?: readonly PartOf<OperatorDefinition>[];
 }
 
+const algorithmOptions = {
+  base: 'any',
+  doc: 'any',
+  schema: 'any',
+  repeatTimes: 'any',
+  advantageFn: 'any',
+  policyLossFn: 'any',
+  klLossFn: 'any',
+  klPenaltyFn: 'any',
+  entropyLossFn: 'any',
+  sampleStrategy: 'any',
+  lossAggMode: 'any',
+  lossAggNorm: 'any',
+  operators: 'any',
+  dynamicSampling: 'any',
+} as const satisfies Record<keyof Omit<Required<AlgorithmPluginOptions>, 'name'>, 'any'>;
+
 /**
  * Defines an `algorithm_type`, together with the parts that are given as definitions.
- * @throws ConfigError for an unknown `base`, an option by its name in YAML, and an invalid name
+ * @throws ConfigError for an unknown `base` or option, and an invalid name
  */
 export function defineAlgorithm(options: AlgorithmPluginOptions): AlgorithmDefinition {
   const { name, doc, base = 'grpo', advantageFn, policyLossFn, operators, ...settings } = options;
-  const inYaml = Object.keys(options).find((key) => key.includes('_'));
-  if (inYaml !== undefined)
-    throw new ConfigError(
-      `Algorithm "${name}" has no option "${inYaml}". Write options in camelCase.`,
-      { code: 'DEFINITION_INVALID' },
-    );
   const preset: AlgorithmPreset = pickRow<AlgorithmPreset>('algorithm', algorithmPresets, base);
   const given = [advantageFn, policyLossFn, ...(operators ?? [])];
   return {
     kind: 'trinity-rft.algorithm',
-    name: checkPart('Algorithm', options),
+    name: checkPart('Algorithm', options, algorithmOptions),
     row: {
       ...preset,
       ...settings,
@@ -119,7 +130,8 @@ export function defineAlgorithm(options: AlgorithmPluginOptions): AlgorithmDefin
 /**
  * Defines an `advantage_fn`. `byGroup` makes a strategy from a score per rollout. `onExperiences`
  * makes an `advantage` from a function over packed token arrays. Unless `comparesRuns` is false, a
- * configuration with one rollout per task is reported as a problem.
+ * configuration with one rollout per task is reported as a problem. Unless `keeps` says otherwise,
+ * the function may select the rollouts that are trained on.
  */
 export function defineAdvantage<S extends ArgSpec>(
   options: Named &
@@ -129,14 +141,19 @@ export function defineAdvantage<S extends ArgSpec>(
     },
 ): AdvantageDefinition {
   const { name, args = {} as S, doc = named(name), comparesRuns = true, create } = options;
+  const { keeps = () => 'some' } = options;
   const who = `Advantage function "${name}"`;
   return {
     kind: 'trinity-rft.advantage',
-    name: checkPart('Advantage function', options, { create: 'function' }),
+    name: checkPart('Advantage function', options, {
+      ...partOptions,
+      comparesRuns: 'any',
+    }),
     row: defineAdvantagePart({
       args,
       doc,
       comparesRuns,
+      keeps,
       create: (...given) =>
         checkedStrategy(
           who,
@@ -149,7 +166,8 @@ export function defineAdvantage<S extends ArgSpec>(
 /**
  * Defines a `policy_loss_fn` with its derivative, either by a formula over tokens (`token`) or by a
  * function of the whole batch (`batch`). A formula can read only the quantities that `needs` declares.
- * @throws ConfigError for a definition with neither `token` nor `batch`, and for an invalid name
+ * @throws ConfigError for a definition with neither `token` nor `batch`, for an unknown option, and
+ * for an invalid name
  */
 export function definePolicyLoss<
   const S extends ArgSpec = Readonly<Record<never, never>>,
@@ -167,6 +185,7 @@ export function definePolicyLoss(
   options: Named & (AnyTokenLoss<ArgSpec> | BatchLossDefinition<ArgSpec>),
 ): PolicyLossFnDefinition {
   const { name, doc = named(name), ...definition } = options;
+  checkPart('Policy loss', options, lossOptions);
   const { token, batch } = options as Partial<AnyTokenLoss<ArgSpec> & BatchLossDefinition<ArgSpec>>;
   // Checked at run time, because a plugin may be JavaScript or written for another version.
   if (typeof token !== 'function' && typeof batch !== 'function')
@@ -176,7 +195,7 @@ export function definePolicyLoss(
     );
   return {
     kind: 'trinity-rft.policy-loss',
-    name: checkPart('Policy loss', options),
+    name,
     row: policyLossPart({
       ...checkedLoss(`Policy loss "${name}"`, definition),
       doc,
@@ -195,7 +214,7 @@ export function defineOperator<S extends ArgSpec>(
   const who = `Operator "${name}"`;
   return {
     kind: 'trinity-rft.operator',
-    name: checkPart('Operator', options, { create: 'function' }),
+    name: checkPart('Operator', options, partOptions),
     row: definePart({
       args,
       doc,
@@ -215,6 +234,27 @@ function toRef(part: PartOf<Definition>): PartRef {
       ? { name: part.name }
       : part;
 }
+
+const partOptions = { args: 'any', doc: 'any', create: 'function' } as const;
+
+const lossOptions = {
+  args: 'any',
+  doc: 'any',
+  needs: 'any',
+  ratios: 'any',
+  lossMetric: 'any',
+  tokenMeans: 'any',
+  rowMeans: 'any',
+  constants: 'any',
+  prepare: 'any',
+  row: 'any',
+  token: 'any',
+  metrics: 'any',
+  aggregation: 'any',
+  known: 'any',
+  wrap: 'any',
+  batch: 'any',
+} as const satisfies Record<keyof AnyTokenLoss<ArgSpec> | 'batch', 'any'>;
 
 const named = (name: string): PartDoc => ({ summary: name, formula: '' });
 

@@ -47,7 +47,7 @@ export function taskOperatorTable(own: readonly TaskOperatorDefinition[] = []): 
     if (byName.has(operator.name))
       throw new ConfigError(
         `A task operator named "${operator.name}" exists already. Choose another name.`,
-        { code: 'DUPLICATE_NAME' },
+        { code: 'DUPLICATE_NAME', details: { name: operator.name } },
       );
     byName.set(operator.name, operator);
   }

@@ -85,7 +85,7 @@ export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): 
   if (options.follow) void followWriter(store, options.follow);
   return {
     lateRewards,
-    put: (batch, explorerState) => put(store, batch, explorerState),
+    put: (batch, ...more) => put(store, batch, more),
     take: (count, filter, signal) => take(store, count, filter, signal),
     starved: () => store.queue.waitingTakers > 0,
     oldestUnusedStep: () => oldestUnusedStep(store),
@@ -107,6 +107,10 @@ export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): 
     explorerState: async () => {
       assertOpen(store, 'explorerState');
       return driver.explorerState();
+    },
+    lastCommit: async () => {
+      assertOpen(store, 'lastCommit');
+      return driver.lastCommit?.() ?? Number(driver.explorerState()?.['step'] ?? 0);
     },
     finish: () => finish(store),
     fail: (error) => fail(store, error),
@@ -148,13 +152,13 @@ function assertOpen({ phase }: StoreState, call: string): void {
 async function put(
   store: StoreState,
   batch: readonly Experience[],
-  explorerState: JsonState | undefined,
+  [explorerState, commit]: readonly [state?: JsonState, commit?: number],
 ): Promise<void> {
   assertOpen(store, 'put');
   if (store.failure) throw store.failure;
   if (store.phase === 'finished') throw finishedError();
   await store.queue.admit(batch.length, () => {
-    const rows = store.driver.insert(batch, explorerState);
+    const rows = store.driver.insert(batch, explorerState, commit);
     noteNewest(store, rows);
     store.queue.add(rows);
   });
@@ -180,13 +184,14 @@ async function take(
   const request = { count, unit, maxExploreSteps, minPolicyVersion };
   assertCount(request);
   if (signal?.aborted) throw takeCancelledError(request, store.pool.length, signal.reason);
-  return queue.take({ ...request, signal }, (grant) => openLease(store, grant));
+  return queue.take({ ...request, signal }, (grant) => openLease(store, grant, minPolicyVersion));
 }
 
-function openLease(store: StoreState, grant: Grant): Lease {
+function openLease(store: StoreState, grant: Grant, minPolicyVersion: number): Lease {
   const { driver, queue, leases, reuse } = store;
   const { used, stale } = grant;
   const experiences = driver.read(used);
+  const tooOld = stale.filter(({ policyVersion }) => policyVersion < minPolicyVersion).length;
   const lease: OpenLease = { used, state: 'open' };
   leases.add(lease);
   const end = (state: OpenLease['state']): void => {
@@ -195,7 +200,10 @@ function openLease(store: StoreState, grant: Grant): Lease {
   };
   return {
     experiences,
-    metrics: { ...leaseMetrics(experiences, stale.length), ...reuseMetrics(store, grant) },
+    metrics: {
+      ...leaseMetrics(experiences, tooOld),
+      ...reuseMetrics(store, used, stale.length - tooOld),
+    },
     stale: stale.map(uidOf),
     reusable: reuse && used.filter((row) => (row.uses ?? 0) + 1 < reuse.maxUses).map(uidOf),
     acknowledge: async (trainStep, advantages) => {
@@ -227,8 +235,8 @@ function oldestUnusedStep({ pool, queue, leases }: StoreState): number | undefin
 
 /**
  * Returns metrics of a batch: policy versions of its model calls, and numbers of distinct tasks, of
- * distinct rollouts, and of experiences that were dropped as too old. Names are those of
- * Trinity-RFT, except for the number of rollouts.
+ * distinct rollouts, of experiences, and of experiences that were dropped as too old. Names are
+ * those of Trinity-RFT, except for the numbers of rollouts and experiences.
  */
 function leaseMetrics(experiences: readonly Experience[], stale: number): Metrics {
   const versions = experiences.flatMap((experience) =>
@@ -240,6 +248,7 @@ function leaseMetrics(experiences: readonly Experience[], stale: number): Metric
     'sample/model_version/min': versions.reduce((a, b) => Math.min(a, b)),
     'sample/task_count': new Set(experiences.map((experience) => taskKey(experience.eid))).size,
     'sample/run_count': new Set(experiences.map((experience) => runKey(experience.eid))).size,
+    'sample/experience_count': experiences.length,
     'sample/stale_dropped': stale,
   };
 }
@@ -263,9 +272,9 @@ function useOf(
 /**
  * Returns metrics of reuse: the share of experiences that were trained on before, the number of
  * times that each has been used, including this time, the age of each in explore steps, relative to
- * the newest experience of the batch, and the number of dropped experiences.
+ * the newest experience of the batch, and the number of experiences dropped beyond the capacity.
  */
-function reuseMetrics({ reuse }: StoreState, { used, stale }: Grant): Metrics {
+function reuseMetrics({ reuse }: StoreState, used: Grant['used'], evicted: number): Metrics {
   if (!reuse) return {};
   const uses = used.map((row) => row.uses ?? 0);
   const max = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b));
@@ -277,7 +286,7 @@ function reuseMetrics({ reuse }: StoreState, { used, stale }: Grant): Metrics {
     'sample/replay/use_count/max': max(uses) + 1,
     'sample/replay/age/mean': mean(ages),
     'sample/replay/age/max': max(ages),
-    'sample/replay/dropped': stale.length,
+    'sample/replay/dropped': evicted,
   };
 }
 

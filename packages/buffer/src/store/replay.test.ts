@@ -102,7 +102,11 @@ describe.each(Object.entries(stores))('%s', (_name, open) => {
     expect(lease?.experiences.map(({ policyVersion }) => policyVersion)).toEqual(
       [11, 10, 9, 8, 7, 6, 5, 4].flatMap((version) => [version, version]),
     );
-    expect(lease?.metrics['sample/replay/dropped']).toBe(8);
+    expect(lease?.metrics).toMatchObject({
+      'sample/replay/dropped': 8,
+      'sample/stale_dropped': 0,
+      'sample/experience_count': 16,
+    });
     await lease?.acknowledge(1);
     expect(await store.counts()).toEqual({ total: 24, waiting: 0, leased: 0, trained: 16 });
     store.finish();

@@ -34,11 +34,15 @@ interface RowCounts {
  */
 export interface RowDriver {
   /**
-   * Appends a batch of experiences. If the explorer's state is given, stores it in place of the
-   * previous state.
+   * Appends a batch of experiences. If the explorer's state or the number of a commit is given,
+   * stores it in place of the previous one.
    * @throws BufferError when a uid is already stored
    */
-  insert(batch: readonly Experience[], explorerState: JsonState | undefined): readonly StoredRow[];
+  insert(
+    batch: readonly Experience[],
+    explorerState: JsonState | undefined,
+    commit?: number,
+  ): readonly StoredRow[];
   read(rows: readonly StoredRow[]): readonly Experience[];
   /** Records a train step: it trained on `used`, in this order, and dropped `stale`. */
   settle(grant: Pick<Grant, 'used' | 'stale'>, use: Use): void;
@@ -72,6 +76,11 @@ export interface RowDriver {
    */
   recordsAfter(trainStep: number): readonly RecordedStep[];
   explorerState(): JsonState | undefined;
+  /**
+   * Returns the number of the last commit, or 0 if there is none.
+   * @default the step of the explorer's state
+   */
+  lastCommit?(): number;
   /**
    * Returns the first train step that used rows of an explore step after `exploreStep`. The explore
    * step is the first part of the uid.

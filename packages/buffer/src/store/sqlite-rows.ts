@@ -22,7 +22,7 @@ import { openedFile } from './opened-file.js';
 import { recordedSteps } from './recorded-steps.js';
 import type { RowDriver, StoredRow } from './row-driver.js';
 import { storedAdvantage } from './stored-advantage.js';
-import { stateTable } from './state-table.js';
+import { stateTable, type StateTable } from './state-table.js';
 import { readStored, storedColumns } from './stored-experience.js';
 
 export interface SqliteRowsOptions {
@@ -46,7 +46,7 @@ export interface SqliteRowsOptions {
 export function sqliteRows(
   database: DatabaseSync,
   { path, release, onNotice, keepNewest = false }: SqliteRowsOptions,
-): RowDriver {
+): Required<RowDriver> {
   const state = stateTable(database);
   const sql = prepareStatements(database);
   const file = openedFile(path);
@@ -61,7 +61,7 @@ export function sqliteRows(
       `${path} was written by an earlier version: ${unchecked} experiences have no checksum, so changes of them would not be noticed.`,
     );
   return {
-    insert: (batch, explorerState) => {
+    insert: (batch, explorerState, commit) => {
       const encoded = batch.map((experience) => ({
         key: uid(experience.eid),
         policyVersion: experience.policyVersion,
@@ -73,6 +73,7 @@ export function sqliteRows(
         const experiences = ledger.experiences + rows.length;
         writeLedger(state, { ...ledger, experiences, lastId: ledger.lastId + rows.length });
         if (explorerState) state.set('explorer', JSON.stringify(explorerState));
+        if (commit !== undefined) state.set('commit', JSON.stringify(commit));
         return rows;
       });
       if (keepNewest) newest.replace(inserted, encoded);
@@ -167,9 +168,13 @@ export function sqliteRows(
         policyVersion: Number(row['policy_version']),
         uid: String(row['uid']),
       })),
-    explorerState: () => {
-      const json = state.get('explorer');
-      return json === undefined ? undefined : (JSON.parse(json) as JsonState);
+    explorerState: () => explorerStateIn(state),
+    lastCommit: () => {
+      const json = state.get('commit');
+      if (json !== undefined) return Number(json);
+      // Earlier versions stored the number as the step of an explorer without a position in tasks.
+      const { step, feed } = explorerStateIn(state) ?? {};
+      return JSON.stringify(feed) === '{}' ? Number(step) : 0;
     },
     firstTrainStepAfter: (exploreStep) => {
       const { first } = sql.firstAfter.get(exploreStep) ?? {};
@@ -189,6 +194,11 @@ export function sqliteRows(
       release();
     },
   };
+}
+
+function explorerStateIn(state: StateTable): JsonState | undefined {
+  const json = state.get('explorer');
+  return json === undefined ? undefined : (JSON.parse(json) as JsonState);
 }
 
 const numberOf = (value: unknown): number | undefined =>

@@ -82,7 +82,7 @@ interface OpenRowsOptions extends Omit<SqliteRowsOptions, 'path' | 'release'> {
 export function openSqliteRows(
   path: string,
   { suffix, owner, ...options }: OpenRowsOptions = {},
-): RowDriver {
+): Required<RowDriver> {
   return naming(path, () => {
     mkdirSync(dirname(path), { recursive: true });
     const unlock = lock(path, suffix);
@@ -103,7 +103,10 @@ export function openSqliteRows(
 }
 
 /** A writer that adds experiences to a store from which another process trains. */
-export type ExperienceWriter = Pick<ExperienceStore, 'put' | 'explorerState' | 'close'>;
+export type ExperienceWriter = Pick<
+  ExperienceStore,
+  'put' | 'explorerState' | 'lastCommit' | 'close'
+>;
 
 /**
  * Opens or creates the store only to add experiences. The owner may have the store open at the same
@@ -117,8 +120,9 @@ export function sqliteExperienceWriter({
 }: Pick<SqliteExperienceStoreOptions, 'path' | 'owner'>): ExperienceWriter {
   const rows = openSqliteRows(path, { suffix: writerLock, owner });
   return {
-    put: async (batch, state) => void rows.insert(batch, state),
+    put: async (...added) => void rows.insert(...added),
     explorerState: async () => rows.explorerState(),
+    lastCommit: async () => rows.lastCommit(),
     close: async () => rows.close(),
   };
 }

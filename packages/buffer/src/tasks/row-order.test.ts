@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rowOrder, type PlainSelectorType } from './row-order.js';
+import { createTasksetScheduler } from './scheduler.js';
 import { createTaskSource } from './task-source.js';
 
 const rowsOf = (size: number) => Array.from({ length: size }, (_, n) => ({ n }));
@@ -133,6 +134,24 @@ it('rejects the state of another set', () => {
     expect(() => source.restore({ cursor })).toThrow(/cursor/);
   source.restore({ cursor: 2 });
   expect(source.state()).toEqual({ cursor: 2, size: 3 });
+});
+
+it('rejects counts that are not whole, and leaves the cursor where it was', async () => {
+  const source = createTaskSource(rowsOf(3), { name: 'sums' });
+  const scheduler = createTasksetScheduler([createTaskSource(rowsOf(3), { name: 'sums' })], {
+    batchSize: 1,
+  });
+  for (const count of [2.5, NaN, -1, undefined as never]) {
+    await expect(source.next(count)).rejects.toThrow(
+      `Task set "sums": count is ${count}; expected a whole number of at least 0.`,
+    );
+  }
+  await expect(scheduler.next(2.5)).rejects.toThrow(/count is 2\.5/);
+  expect([source.state(), scheduler.state()['cursor']]).toEqual([{ cursor: 0, size: 3 }, 0]);
+  for (const wrong of [{ totalEpochs: NaN }, { totalEpochs: -1 }, { totalRows: 2.5 }])
+    expect(() => createTaskSource(rowsOf(3), { name: 'sums', ...wrong })).toThrow(/expected a /);
+  for (const wrong of [{ batchSize: 0.5 }, { batchSize: 1, totalEpochs: NaN }])
+    expect(() => createTasksetScheduler([source], wrong)).toThrow(/expected a /);
 });
 
 it('rejects reads after it was closed', async () => {

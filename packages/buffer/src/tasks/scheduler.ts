@@ -5,7 +5,7 @@
 import { BufferError, createRandom, deriveSeed } from '@trinity-rft/core';
 import type { TaskSource, JsonState, TaskRow } from '@trinity-rft/core/store';
 import { epochByEpoch } from './row-order.js';
-import { checkedCursor } from './task-source.js';
+import { assertCount, checkedCursor, countError } from './task-source.js';
 
 interface ScheduledRow extends TaskRow {
   /** Name of the task set that the row belongs to. */
@@ -41,7 +41,7 @@ export interface TasksetSchedulerOptions {
  * order. If there is only one set, nothing is shuffled.
  * @param sources task sets that were opened without an end (`totalEpochs: Infinity`), with distinct
  * names
- * @throws BufferError if names are repeated or there are no sources
+ * @throws BufferError if names are repeated, there are no sources, or a number is not a count
  */
 export function createTasksetScheduler(
   sources: readonly TaskSource[],
@@ -49,6 +49,9 @@ export function createTasksetScheduler(
 ): TasksetScheduler {
   const { batchSize, seed = 42, totalEpochs = 1 } = options;
   assertDistinct(sources);
+  const name = sources.map((source) => source.name).join('+');
+  assertCount(name, 'batchSize', batchSize);
+  if (!(totalEpochs >= 0)) throw countError(name, 'totalEpochs', totalEpochs);
   const size = sources.reduce((sum, source) => sum + source.size, 0);
   const totalSteps = options.totalSteps ?? Math.floor((totalEpochs * size) / batchSize);
   const end = totalSteps * batchSize;
@@ -59,10 +62,11 @@ export function createTasksetScheduler(
   let cursor = 0;
 
   return {
-    name: sources.map((source) => source.name).join('+'),
+    name,
     size,
     totalSteps,
     next: async (count = batchSize) => {
+      assertCount(name, 'count', count);
       const wanted = size === 0 ? 0 : Math.max(0, Math.min(count, end - cursor));
       const rows = await drawRows(sources, setsAt(cursor, wanted));
       cursor += wanted;

@@ -27,11 +27,14 @@ export interface TaskOrderOptions extends SelectorOptions {
  * Creates a task source over rows in memory. `state()` returns `{ cursor, size }`, where `cursor`
  * is the number of rows returned so far and `size` the number of rows in the set. If the selector
  * has a state, it is included.
- * @throws TaskError if rows lack the columns that the selector needs
+ * @throws TaskError if rows lack the columns that the selector needs, and BufferError if
+ * `totalEpochs` is below 0 or `totalRows` is not a whole number
  */
 export function createTaskSource(rows: readonly RawTask[], options: TaskOrderOptions): TaskSource {
   const { name, seed = 42, totalEpochs = 1 } = options;
   const size = rows.length;
+  if (!(totalEpochs >= 0)) throw countError(name, 'totalEpochs', totalEpochs);
+  if (options.totalRows !== undefined) assertCount(name, 'totalRows', options.totalRows);
   const end = options.totalRows ?? Math.floor(totalEpochs * size);
   const selector = createSelector(rows, { ...options, seed });
   let cursor = 0;
@@ -47,6 +50,7 @@ export function createTaskSource(rows: readonly RawTask[], options: TaskOrderOpt
             code: 'TASKSET_CLOSED',
           },
         );
+      assertCount(name, 'count', count);
       const wanted = size === 0 ? 0 : Math.max(0, Math.min(count, end - cursor));
       const selected = wanted === 0 ? [] : selector.select(cursor, wanted);
       const batch = selected.map((row) => ({ row, rawTask: rows[row]! }));
@@ -65,6 +69,17 @@ export function createTaskSource(rows: readonly RawTask[], options: TaskOrderOpt
     },
   };
 }
+
+/** @throws BufferError if `count` is not a whole number of at least 0 */
+export function assertCount(name: string, what: string, count: number): void {
+  if (!Number.isInteger(count) || count < 0) throw countError(name, what, count);
+}
+
+export const countError = (name: string, what: string, count: number): BufferError =>
+  new BufferError(
+    `Task set "${name}": ${what} is ${count}; expected a${what === 'totalEpochs' ? '' : ' whole'} number of at least 0.`,
+    { code: 'ARGUMENT_INVALID' },
+  );
 
 /**
  * Returns the cursor in a saved state, after checking that the state belongs to this set.

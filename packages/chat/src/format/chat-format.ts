@@ -71,6 +71,12 @@ export interface ParsedTurn {
   readonly reasoning?: string;
   readonly toolCalls: readonly ParsedToolCall[];
   readonly malformedToolCalls: number;
+  /**
+   * Number of calls of offered tools in the text, in a syntax that the parser does not read. Counted
+   * if no call was parsed.
+   * @default 0
+   */
+  readonly unreadToolCalls?: number;
 }
 
 export interface ReadTurnOptions {
@@ -111,6 +117,11 @@ export interface ChatFormat {
   readonly stopTokenIds: readonly number[];
   /** False if the chat template ignores tools; requests with tools are then refused. */
   readonly printsTools: boolean;
+  /**
+   * Returns the name of the tool-call parser that fits the model, as `auto` chooses it; undefined if
+   * neither the template nor the vocabulary reveals the call syntax.
+   */
+  fittingToolCallParser(): string | undefined;
   /**
    * Role of the message to which instructions are added: `user` if the template prints no system
    * message.
@@ -192,6 +203,15 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
     ...(parsers.toolCalls?.markers ?? []),
   ]);
   for (const id of idsOf(tokenizer, parsers.toolCalls?.stops)) hiddenIds.add(id);
+  const otherParsers = Object.values<ToolCallParser>(toolCallParsers).filter(
+    (parser) => parser !== parsers.toolCalls,
+  );
+  const withoutCallMarkers = new Set(hiddenIds);
+  for (const id of idsOf(
+    tokenizer,
+    otherParsers.flatMap(({ markers }) => markers),
+  ))
+    withoutCallMarkers.delete(id);
   const controlTokens = new Map(
     [...tokenizer.controlTokenIds].map((id) => [tokenizer.idToToken(id) ?? '', id]),
   );
@@ -228,6 +248,7 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
     tokenizer,
     stopTokenIds: stopIds(tokenizer, templates.plain, parsers.toolCalls?.stops),
     printsTools: hasTools,
+    fittingToolCallParser: () => detectToolCallParser(templates.tools, tokenizer),
     instructionRole: instructionRole(templates.plain),
     render: (input) =>
       isLong(input)
@@ -236,8 +257,24 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
     renderWhole: (input) => templateFor(input).render({ ...input, addGenerationPrompt: false }),
     encode: (text) => ids.memo(text),
     readTurn: (tokens, { tools, stopString, promptIds }) => {
-      const text = textBeforeStop(tokenizer, tokens, { skip: hiddenIds, stopString });
-      return parseTurn(text, forTurn(parsers, endOf(promptIds), tools));
+      const end = endOf(promptIds);
+      const read = (own: Parsers, skip: ReadonlySet<number>): ParsedTurn =>
+        parseTurn(
+          textBeforeStop(tokenizer, tokens, { skip, stopString }),
+          forTurn(own, end, tools),
+        );
+      const turn = read(parsers, hiddenIds);
+      const names = typeof tools === 'boolean' ? [] : tools.map((tool) => tool.function.name);
+      if (turn.toolCalls.length + turn.malformedToolCalls > 0) return turn;
+      if (!names.some((name) => turn.text.includes(name))) return turn;
+      const unread = otherParsers.map(
+        (toolCalls) =>
+          read({ ...parsers, toolCalls }, withoutCallMarkers).toolCalls.filter(({ name }) =>
+            names.includes(name),
+          ).length,
+      );
+      const unreadToolCalls = Math.max(...unread);
+      return unreadToolCalls > 0 ? { ...turn, unreadToolCalls } : turn;
     },
     beginTurn: (promptIds, { tools, stops, isPlain = false }) => {
       const { reasoning, toolCalls } = forTurn(parsers, endOf(promptIds), tools);
@@ -275,7 +312,7 @@ function openTemplates(options: ChatFormatOptions): {
   const source = chatTemplate ?? own;
   if (source === undefined) {
     throw new ConfigError(
-      'The model has no chat template. Put a chat_template.jinja into its folder, or set the chat template in the configuration.',
+      'The model has no chat template. Put a chat_template.jinja into its folder, or name its template with model.chat_template_path in the configuration of a run.',
       { code: 'CHAT_TEMPLATE_MISSING' },
     );
   }

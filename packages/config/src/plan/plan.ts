@@ -142,7 +142,9 @@ function planStage(stage: StageConfig, options: PlanOptions): StagePlan {
     parts: planParts(stage),
     lossAggMode: algorithm.lossAggMode,
     rowWord: { experience: stage.buffer.trainBatch.unit, ...rowWords }[algorithm.schema],
-    model: model.fromPreviousStage ? 'the last checkpoint of the stage before' : model.modelPath,
+    model: model.fromPreviousStage
+      ? 'the last checkpoint of the stage before that trains'
+      : model.modelPath,
     tinker: planTinkerServer(stage, options.env?.['TINKER_BASE_URL']),
     external: externalText(stage),
     servers: planSamplers(stage, diskAt('.')),

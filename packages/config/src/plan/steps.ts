@@ -163,13 +163,12 @@ function stepsOf(rows: number | undefined, epochs: number, batchSize: number): n
 function countExploreSteps(stage: StageConfig, rows: number | undefined): number | undefined {
   const { buffer, trainer } = stage;
   const all = buffer.totalSteps ?? stepsOf(rows, buffer.totalEpochs, buffer.batchSize);
-  const { own, perExploreStep: made = Number.NaN } = buffer.trainBatch;
   const { totalSteps } = trainer;
   const cycle = cycleOf(stage);
   if (totalSteps === undefined || !cycle) return all;
   const rest = totalSteps % cycle.trainSteps;
   const whole = ((totalSteps - rest) / cycle.trainSteps) * cycle.exploreSteps;
-  return Math.min(all ?? Infinity, whole + Math.ceil((rest * own) / made));
+  return Math.min(all ?? Infinity, whole + Math.ceil((rest * buffer.trainBatch.own) / cycle.rows));
 }
 
 function countTrainSteps(

@@ -185,7 +185,8 @@ function typeWords(form: Arg<unknown>['form']): string | undefined {
     const bounds = signs.flatMap(([bound, sign]) =>
       form[bound] === undefined ? [] : [`${sign} ${form[bound]}`],
     );
-    return ['number', bounds.join(', ')].join(' ').trim();
+    const number = ['number', bounds.join(', ')].join(' ').trim();
+    return form.word === undefined ? number : `${number}, or ${form.word}`;
   }
   if (form?.type === 'choice') return form.words.join(', ');
   return form === undefined || form.type === 'list' ? undefined : form.type;

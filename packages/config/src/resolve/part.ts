@@ -29,7 +29,7 @@ export function asPart(context: StageContext, needs: PartNeeds): StageContext {
     if (obstacle)
       context.report(
         obstacle.key,
-        `${obstacle.why}, so the ${cluster.explorers} processes of cluster.explorers cannot share its experiences. Set cluster.explorers to 0, or change this.`,
+        `${obstacle.why}, so the processes of cluster.explorers (${cluster.explorers}) cannot share its experiences. Set cluster.explorers to 0, or change this.`,
         [['cluster', 'explorers']],
       );
   }

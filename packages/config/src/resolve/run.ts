@@ -43,9 +43,7 @@ export function deriveRun(stages: Stages, choice: NameChoice): ResolvedConfig {
     choice,
   );
   const { plugins } = first.input;
-  const derived = mapStages<StageContext, StageConfig>(stages, (stage, previous) =>
-    deriveStage(stage, identity, previous),
-  );
+  const derived = mapStages(stages, (stage, previous) => deriveStage(stage, identity, previous));
   return { ...identity, plugins, stages: derived };
 }
 
@@ -172,8 +170,8 @@ function deriveStage(
   checkSampling(context, algorithm, { synchronizer, trainBatch: buffer.trainBatch });
   checkSchedule(context, algorithm.optimizer, buffer.trainBatch);
   checkDistribution(context, algorithm, { buffer, rolloutModel });
-  checkSamplingLimits(context, { engine, buffer, rolloutModel, sampler });
-  const operators = deriveOperators(context, model);
+  checkSamplingLimits(context, { engine, algorithm, buffer, rolloutModel, sampler });
+  const operators = deriveOperators(context, model, algorithm);
   return {
     stageName,
     stageIndex,

@@ -1,11 +1,18 @@
 /** Reports sampling settings that the engine does not support. */
 import type { KeyPath } from '../source/node.js';
+import { comparesRuns } from './algorithm/algorithm.js';
 import { deciding } from './sampling-distribution.js';
 import type { StageContext } from './base/context.js';
-import type { BufferConfig, RolloutModelConfig, SamplerConfig } from './base/resolved.js';
+import type {
+  AlgorithmConfig,
+  BufferConfig,
+  RolloutModelConfig,
+  SamplerConfig,
+} from './base/resolved.js';
 
 interface Sampling {
   readonly engine: string;
+  readonly algorithm: AlgorithmConfig;
   readonly buffer: BufferConfig;
   readonly rolloutModel: RolloutModelConfig;
   /** Program that samples instead of the engine; undefined if the engine also samples. */
@@ -18,18 +25,31 @@ interface Sampling {
  */
 export function checkSamplingLimits(
   context: StageContext,
-  { engine, buffer, rolloutModel, sampler }: Sampling,
+  { engine, algorithm, buffer, rolloutModel, sampler }: Sampling,
 ): void {
   const capabilities = context.engines[engine]?.capabilities;
   if (capabilities === undefined || context.input.mode === 'bench') return;
+  if (comparesRuns(context, algorithm)) warnOfGreedy(context, buffer);
   if (!capabilities.anyTemperature) checkTemperatures(context, { engine, buffer, rolloutModel });
   if (sampler === undefined && !capabilities.samplingControls)
     checkControls(context, engine, rolloutModel);
 }
 
+/** Warns of greedy sampling for an algorithm that compares the rollouts of a task. */
+function warnOfGreedy(context: StageContext, { explorerInput }: BufferConfig): void {
+  for (const [index, { rolloutArgs }] of explorerInput.tasksets.entries()) {
+    const section = ['buffer', 'explorer_input', 'tasksets', index, 'rollout_args'];
+    if (rolloutArgs.temperature === 0)
+      context.warn(
+        deciding(context, section, 'temperature'),
+        'got 0, so the runs of a task give the same answers, and comparing them teaches nothing. Use 1, or set 0 in the rollout_args of eval_tasksets only.',
+      );
+  }
+}
+
 function checkTemperatures(
   context: StageContext,
-  { engine, buffer, rolloutModel }: Omit<Sampling, 'sampler'>,
+  { engine, buffer, rolloutModel }: Omit<Sampling, 'sampler' | 'algorithm'>,
 ): void {
   const report = (section: KeyPath, temperature: number): void => {
     if (temperature === 1) return;

@@ -13,7 +13,7 @@ import {
   section,
 } from './fields.js';
 import { namesOf, unsupportedNames } from './known-names.js';
-import { cast, dict, flag, float, int, oneOf, pairOf, text, toNumber } from './scalars.js';
+import { cast, dict, flag, float, floatOr, int, oneOf, pairOf, text, toNumber } from './scalars.js';
 import { readThreshold } from './threshold-range.js';
 
 /** Keys of optimizers, which are the same for the policy and for a critic. */
@@ -201,11 +201,7 @@ export const algorithmSection = (tables: AlgorithmTables) =>
         derived,
       ),
       loss_agg_norm: maybe(
-        cast(
-          (value) => (value === 'max_response_tokens' ? value : toNumber(value)),
-          z.union([z.literal('max_response_tokens'), z.number().gt(0)]),
-          'a number, above 0, or max_response_tokens',
-        ),
+        floatOr('max_response_tokens', { above: 0 }),
         'Extension. What the modes with -sum divide a sum over tokens by. Default: what the algorithm declares, else 1, and with -norm the longest response.',
         derived,
       ),

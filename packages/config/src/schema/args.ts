@@ -5,7 +5,7 @@
 import type { Arg, ArgSpec } from '@trinity-rft/core';
 import { z } from 'zod';
 import { field, maybe, section } from './fields.js';
-import { expectations, flag, float, oneOf, text } from './scalars.js';
+import { expectations, flag, float, floatOr, oneOf, text } from './scalars.js';
 
 /** Converts `clipRangeLow` to `clip_range_low`. */
 export const yamlName = (name: string): string =>
@@ -65,7 +65,7 @@ function valueSchema(arg: Arg<unknown>): z.ZodType {
   const { form } = arg;
   switch (form?.type) {
     case 'number':
-      return float(form);
+      return form.word === undefined ? float(form) : floatOr(form.word, form);
     case 'boolean':
       return flag();
     case 'text':

@@ -27,7 +27,10 @@ export const generation = section(
       ignored(logprobsPerCall, { except: [null, 0] }),
       kept,
     ),
-    max_tokens: maybe(int({ min: 1 }), 'Default: explorer.rollout_model.max_response_tokens.'),
+    max_tokens: maybe(
+      int({ min: 1 }),
+      'At most explorer.rollout_model.max_response_tokens, which is the default.',
+    ),
     n: field(
       int({ min: 1 }),
       1,

@@ -123,7 +123,7 @@ const commonShape = {
   enable_auto_tool_choice: field(
     flag(),
     false,
-    'Let the model call tools; needs tool_call_parser.',
+    'As for vLLM; whether the model may call tools is decided by tool_call_parser and tool_prompt alone.',
     derived,
   ),
   ...parserShape,

@@ -67,6 +67,17 @@ export const int = (range: Range = {}): z.ZodPreprocess<z.ZodInt> =>
 export const float = (range: Range = {}): z.ZodPreprocess<z.ZodNumber> =>
   cast(toNumber, bounded(z.number(), range), inWords('a number', range));
 
+/** Schema of a finite number, which may be written as a string, or of one word in its place. */
+export const floatOr = <const W extends string>(
+  instead: W,
+  range: Range = {},
+): z.ZodPreprocess<z.ZodUnion<[z.ZodLiteral<W>, z.ZodNumber]>> =>
+  cast(
+    toNumber,
+    z.union([z.literal(instead), bounded(z.number(), range)]),
+    `${inWords('a number', range)}, or ${instead}`,
+  );
+
 const flagWords: Readonly<Record<string, boolean>> = {
   true: true,
   yes: true,

@@ -82,7 +82,12 @@ export const critic = section(
     cliprange_value: field(
       float({ min: 0 }),
       0.5,
-      'Value predictions are clipped to within this distance of the old value.',
+      'Value predictions are clipped to within this distance of the old value, from which no update has moved them yet. 0 scales the gradient by 0.625, as in Trinity-RFT.',
+      ignored(
+        'Every batch is trained on once, so no value has moved from the old one. Only 0 differs.',
+        { except: [0, 0.5] },
+      ),
+      kept,
     ),
     grad_clip: maybe(
       float({ min: 0 }),

@@ -1,7 +1,7 @@
 /** File operations for model folders. */
 import { stat } from 'node:fs/promises';
 
-import { CheckpointError } from '@trinity-rft/core';
+import { CheckpointError, describeError } from '@trinity-rft/core';
 import { readStored, verifyStored } from '@trinity-rft/core/engine';
 import { replaceFile } from '@trinity-rft/core/support';
 
@@ -43,10 +43,13 @@ export async function writeWhole(
   try {
     await replaceFile(path, bytes);
   } catch (cause) {
-    throw new CheckpointError(`${path} could not be written.`, {
-      code: 'MODEL_FILE_UNWRITABLE',
-      cause,
-    });
+    throw new CheckpointError(
+      `${path} could not be written: ${describeError(cause)}. Check that the folder is writable and the disk has room.`,
+      {
+        code: 'MODEL_FILE_UNWRITABLE',
+        cause,
+      },
+    );
   }
 }
 

@@ -151,6 +151,13 @@ it.for(['F32', 'BF16'] as const)(
   },
 );
 
+it('that cannot be written is an error with its cause and what to check', async () => {
+  const file = join(import.meta.filename, 'x.safetensors');
+  await expect(writeSafetensors(file, [])).rejects.toThrow(
+    /x\.safetensors could not be written: ENOTDIR.*\. Check that the folder is writable and the disk has room\.$/,
+  );
+});
+
 describe('a broken safetensors file is rejected with its name:', () => {
   const cases: readonly [string, () => Promise<string>, string][] = [
     ['one that is not there', async () => path('nowhere'), 'cannot be opened'],

@@ -5,7 +5,7 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import { basename } from 'node:path';
 
-import { CheckpointError, InvariantError } from '@trinity-rft/core';
+import { CheckpointError, describeError, InvariantError } from '@trinity-rft/core';
 import { verifyStored } from '@trinity-rft/core/engine';
 import { fillFile, lazily, refuseLfsPointer, repeatedKey } from '@trinity-rft/core/support';
 import { z } from 'zod';
@@ -85,10 +85,13 @@ export async function openSafetensors(
 ): Promise<SafetensorsFile> {
   const file = basename(path);
   const handle = await open(path, 'r').catch((cause: unknown) => {
-    throw new CheckpointError(`${path} cannot be opened; expected a readable safetensors file.`, {
-      code: 'WEIGHTS_UNREADABLE',
-      cause,
-    });
+    throw new CheckpointError(
+      `${path} cannot be opened; copy or download it again. Expected a readable safetensors file.`,
+      {
+        code: 'WEIGHTS_UNREADABLE',
+        cause,
+      },
+    );
   });
   try {
     const { tensors, metadata } = await readHeader(handle, path);
@@ -296,10 +299,13 @@ export async function writeSafetensors(
   };
   await fillFile(path, write).catch((cause: unknown) => {
     signal?.throwIfAborted();
-    throw new CheckpointError(`${path} could not be written.`, {
-      code: 'WEIGHTS_UNWRITABLE',
-      cause,
-    });
+    throw new CheckpointError(
+      `${path} could not be written: ${describeError(cause)}. Check that the folder is writable and the disk has room.`,
+      {
+        code: 'WEIGHTS_UNWRITABLE',
+        cause,
+      },
+    );
   });
 }
 

@@ -1,5 +1,5 @@
 /** Checks that an environment fulfils the environment contract. */
-import { silentLogger, type RawTask } from '@trinity-rft/core';
+import { EnvironmentError, silentLogger, type RawTask } from '@trinity-rft/core';
 import type { EnvironmentDefinition } from '../seam/define.js';
 import type { Environment } from '../seam/types.js';
 import { checks } from './checks.js';
@@ -61,9 +61,15 @@ export async function checkEnvironment(
     );
     environment = opened;
     const range = { split: 'train', count: rowCount, seed: 1 } as const;
-    const rows = options.rows ?? definition.tasks?.(range, args) ?? [{}];
+    const generated = options.rows ? undefined : definition.tasks?.(range, args);
+    const rows = options.rows ?? generated ?? [{}];
     const limits = { episodesAtOnce, timeoutMs, limitName };
     subject = { definition, args, environment: opened, rows, signal, ...limits };
+    if (generated && generated.length !== rowCount)
+      throw new EnvironmentError(
+        `\`tasks\` returned a list of length ${generated.length}; expected length ${rowCount}, as \`count\` says.`,
+        { code: 'TASKS_NOT_GENERATED' },
+      );
   });
   add(resultOf('opens, and has tasks', failure));
   if (subject !== undefined)

@@ -10,6 +10,21 @@ const define = (open: () => Promise<Environment>) =>
 const reset = () => Promise.reject(new Error('closed'));
 const logger = recordingLogger();
 
+it.each([undefined, null, {}, { reset }])(
+  'ends at once if `open` returned %j in place of an environment',
+  async (value) => {
+    await expect(
+      define(() => Promise.resolve(value as never)).open('world', {}, logger),
+    ).rejects.toMatchObject({
+      code: 'ENVIRONMENT_INVALID',
+      details: { isOfAllRows: true },
+      message: expect.stringMatching(
+        /^`open` of environment "world" returned .*; expected an environment with reset and close\.$/,
+      ) as unknown,
+    });
+  },
+);
+
 it('ends although an environment neither opens nor closes, and closes it if it opens later', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());

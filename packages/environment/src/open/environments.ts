@@ -130,6 +130,7 @@ const tooLate = (): EnvironmentError =>
 const duplicate = (name: string): ConfigError =>
   new ConfigError(`Two environments are named "${name}". Give one of them another name.`, {
     code: 'DUPLICATE_NAME',
+    details: { name },
   });
 
 function unknown(name: string, table: ReadonlyMap<string, EnvironmentDefinition>): never {

@@ -65,6 +65,14 @@ it('leaves the time of the judge out of the deadline of a step, and counts it as
   expect(episode.waitedMs()).toBe(660_000);
 });
 
+it('names what a step should return, if it returned nothing', async () => {
+  const start = () => ({ observation: 'Why?', step: () => undefined as never });
+  const episode = await beginEpisode(nativeEnvironment(start), { row: {}, seed: 0 }, guard);
+  await expect(episode.step(say)).rejects.toThrow(
+    'returned nothing; expected { observation, done } from a step.',
+  );
+});
+
 it.each([
   [(async () => ({ observation: 'Why?', step: () => undefined })) as never, 'returned a Promise'],
   [() => ({ observation: 3, step: () => undefined }) as never, 'returned 3 as observation'],

@@ -110,14 +110,15 @@ export async function beginEpisode(
         return result;
       });
     },
-    grade: async () => {
-      if (isDecided && hasReward) return undefined;
-      const grade =
-        episode.grade && (await ask('grade', async (signal) => episode.grade?.(signal)));
-      if (grade !== undefined) return returned(options).reward(grade, ' as grade');
-      if (isDecided) throw noVerdict();
-      return undefined;
-    },
+    grade: () =>
+      atGrade(async () => {
+        if (isDecided && hasReward) return undefined;
+        const grade =
+          episode.grade && (await ask('grade', async (signal) => episode.grade?.(signal)));
+        if (grade !== undefined) return returned(options).reward(grade, ' as grade');
+        if (isDecided) throw noVerdict();
+        return undefined;
+      }),
     stateKey: () => stateOf(episode, options),
     waitedMs: () => waitedMs,
     close,
@@ -154,6 +155,22 @@ async function atAction<T>({ step, action, text }: Place, work: () => Promise<T>
     throw new EnvironmentError(`${message}${place}`, { code, cause, details: where });
   }
 }
+
+/**
+ * Marks errors of the code that grades, so that the explorer can tell rows that cannot be graded
+ * from an environment that is down. Does not mark timeouts, and failures of a judge or a server.
+ */
+async function atGrade<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof EnvironmentError) || !gradeFaults.has(error.code)) throw error;
+    const { code, message, cause, details } = error;
+    throw new EnvironmentError(message, { code, cause, details: { ...details, action: 'grade' } });
+  }
+}
+
+const gradeFaults = new Set<string | undefined>(['ENVIRONMENT_FAILED', 'ENVIRONMENT_NO_VERDICT']);
 
 function stateOf(episode: Episode, options: GuardOptions): string | undefined {
   try {

@@ -14,6 +14,7 @@ import {
   type ArgsOwner,
   checkDefinition,
   copyOf,
+  returnedBy,
 } from '@trinity-rft/core/support';
 import type { Environment, EpisodeStart, Solver } from './types.js';
 
@@ -110,8 +111,8 @@ export interface EnvironmentDefinition {
   readonly needs?: (args: AnyArgs) => Needs;
   /**
    * Opens the environment.
-   * @throws ConfigError if the arguments are invalid, and EnvironmentError if the environment
-   * cannot be opened
+   * @throws ConfigError if the arguments or what `open` returned are invalid, and EnvironmentError
+   * if the environment cannot be opened
    */
   open(args: AnyArgs, context: EnvironmentContext): Promise<Environment>;
   readonly tasks?: (range: TaskRange, args: AnyArgs) => readonly RawTask[];
@@ -133,7 +134,7 @@ const owner: ArgsOwner = {
  * Declares an environment that `workflow_args.environment` can name. Export the result from a
  * plugin, or pass it to the launcher.
  * @throws ConfigError for a name with characters that are not allowed, without `open`,
- * for `args` or `rows` that are not a schema, and for an action format that does not contain the
+ * for `args` or `rows` that are not a schema, for an unknown option, and for an action format that does not contain the
  * placeholder exactly once
  */
 export function defineEnvironment<Args = AnyArgs>(
@@ -143,6 +144,12 @@ export function defineEnvironment<Args = AnyArgs>(
     open: 'function',
     args: 'schema',
     rows: 'schema',
+    description: 'any',
+    needs: 'any',
+    play: 'any',
+    judged: 'any',
+    tasks: 'any',
+    solver: 'any',
   });
   const { description, args: schema, rows, needs, play = {}, judged = false } = options;
   const { open, tasks, solver } = options;
@@ -160,10 +167,22 @@ export function defineEnvironment<Args = AnyArgs>(
     checkArgs: (given) => (schema === undefined ? [] : argProblems(schema, given, owner)),
     checkRow: rows && ((row) => argProblems(rows, row, owner)),
     needs: needs && ((given) => needs(read(given))),
-    open: async (given, context) => open(read(given), context),
+    open: async (given, context) => checked(name, await open(read(given), context)),
     tasks: tasks && ((range, given) => tasks(range, read(given))),
     solver: solver && ((start, given) => solver(start, read(given))),
   };
+}
+
+/** Validates an environment without copying it, because it may be an instance of a class. */
+function checked(name: string, environment: Environment): Environment {
+  const by = returnedBy(
+    `\`open\` of environment "${name}"`,
+    (message) => new ConfigError(message, { code: 'ENVIRONMENT_INVALID' }),
+  );
+  const form = 'an environment with reset and close';
+  const { reset, close } = by.fields(environment, ['reset', 'close'], form);
+  if (typeof reset === 'function' && typeof close === 'function') return environment;
+  throw by.refuse(environment, form);
 }
 
 const noSlot = (name: string, format: string): ConfigError =>

@@ -2,7 +2,7 @@
  * Rejects steps after the end of an episode, because their results could belong to another episode.
  */
 import { EnvironmentError } from '@trinity-rft/core';
-import type { Episode } from './types.js';
+import type { Episode, StepResult } from './types.js';
 
 /**
  * Wraps an episode so that a step after its end throws an error.
@@ -15,7 +15,8 @@ export function endsOnce(who: string, episode: Episode): Episode {
     step: async (action, signal) => {
       if (isOver) throw afterTheEnd(who);
       const result = await episode.step(action, signal);
-      isOver = result.done;
+      // A plugin may return anything. The caller of `step` checks it.
+      isOver = (result as Partial<StepResult> | undefined)?.done === true;
       return result;
     },
     close: async () => {

@@ -68,6 +68,12 @@ it('passes an environment that keeps to the contract, and says what it found', a
   });
 });
 
+it('names the number of tasks that are missing, and checks the others', async () => {
+  expect(await failed(define(undefined, { tasks: () => [{ answer: 1e6 }] }))).toContain(
+    'opens, and has tasks: `tasks` returned a list of length 1; expected length 20, as `count` says.',
+  );
+});
+
 it('closes an environment that opens after the timeout', async () => {
   const begins = Promise.withResolvers<void>();
   const closed = Promise.withResolvers<boolean>();

@@ -1,5 +1,6 @@
 /** Tests npm servers over stdio, a server over HTTP, and a server that fails. */
-import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
@@ -337,6 +338,72 @@ it('names a working folder that does not exist', async () => {
     'did not start: its working folder /no/such/folder (cwd) does not exist.',
   );
 });
+
+it.each([
+  [
+    'an input schema',
+    { inputSchema: { type: 'object', properties: { c: true } } },
+    /"bad": inputSchema\.properties\.c: Invalid input\. Correct/,
+  ],
+  [
+    'an output schema',
+    { inputSchema: { type: 'object' }, outputSchema: { type: 'object', $ref: '#/nowhere' } },
+    /"bad": .*#\/nowhere.*\. Correct/,
+  ],
+])('names a tool with %s that the SDK rejects, as a mistake', async (_, schemas, message) => {
+  const good = { name: 'good', inputSchema: { type: 'object' } };
+  const url = await listen(async (request, response) => {
+    const server = new Server({ name: 'bad', version: '1' }, { capabilities: { tools: {} } });
+    const tools = [good, { name: 'bad', ...schemas }] as never[];
+    server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }));
+    const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined });
+    await server.connect(transport as Parameters<Server['connect']>[0]);
+    await transport.handleRequest(request, response);
+  });
+  const refused = begin(mcp, { url }, { prompt: 'x', expected_answer: 'y' });
+  await expect(refused).rejects.toThrow(ConfigError);
+  await expect(refused).rejects.toThrow(message);
+});
+
+it.skipIf(process.platform === 'win32')('kills its program when the process exits', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'mcp-exit-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = path.join(folder, 'pid');
+  // Ends neither with its input nor by SIGTERM.
+  const program = `process.on('SIGTERM', () => {});
+    setInterval(() => {}, 1000);
+    require('node:fs').writeFileSync(${JSON.stringify(file)}, String(process.pid));`;
+  const script = `
+    import { existsSync } from 'node:fs';
+    import { connectMcp } from ${JSON.stringify(new URL('../../src/drivers/mcp/connection.ts', import.meta.url).href)};
+    const server = { command: process.execPath, args: ['-e', ${JSON.stringify(program)}] };
+    const abort = new AbortController();
+    connectMcp(server, '.', { ms: 60_000, signal: abort.signal }, true).catch(() => undefined);
+    setInterval(() => {
+      if (!existsSync(${JSON.stringify(file)})) return;
+      abort.abort();
+      setImmediate(() => process.exit(0));
+    }, 10);`;
+  const register = new URL('../../../../tools/register-source.mjs', import.meta.url).href;
+  const flags = ['--conditions=@trinity-rft/source', '--import', register, '--input-type=module'];
+  spawnSync(node, [...flags, '-e', script], {
+    cwd: import.meta.dirname,
+    stdio: 'inherit',
+    timeout: 120_000,
+    killSignal: 'SIGKILL',
+  });
+  const pid = Number(readFileSync(file, 'utf8'));
+  await expect.poll(() => isRunning(pid)).toBe(false);
+});
+
+/** A process that has ended, but whose exit status was not read, counts as ended. */
+const isRunning = (pid: number): boolean => {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+};
 
 it('has room for another episode where the folder of one cannot be made', async () => {
   onTestFinished(() => void vi.unstubAllEnvs());

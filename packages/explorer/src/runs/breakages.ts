@@ -1,4 +1,4 @@
-/** Tracks whether the same action broke an environment in consecutive attempts of one rollout. */
+/** Tracks whether the same action, or the grade, broke an environment in consecutive attempts of one rollout. */
 import type { EnvironmentError } from '@trinity-rft/core';
 
 export interface Breakages {
@@ -43,9 +43,12 @@ export function createBreakages(): Breakages {
 }
 
 /**
- * Returns a string that identifies the action that broke an environment. Returns undefined if the
- * environment broke before any action, or does not report the action.
+ * Returns a string that identifies the action, or the grade, that broke an environment. Returns
+ * undefined if the environment broke before any action, or does not report the action.
  */
 function actionOf({ code, details: { step, action } }: EnvironmentError): string | undefined {
-  return typeof action === 'number' ? JSON.stringify([code, step, action]) : undefined;
+  return action === undefined ? undefined : JSON.stringify([code, step, action]);
 }
+
+/** Returns true if the grade failed, after all actions of the rollout. */
+export const isOfGrade = ({ details }: EnvironmentError): boolean => details['action'] === 'grade';

@@ -14,9 +14,9 @@ import { causesOf } from '@trinity-rft/core/support';
 
 /**
  * Kind of failure. `environment_failed`: the environment broke. `environment_crashed`: the same
- * action broke the environment in at least three consecutive attempts. `service_failed`: a tool or
- * service that the agent called, or the reward function, kept the agent, which did not fail itself.
- * `cancelled`: the explore step did not wait for the rollout.
+ * action, or the grade, broke the environment in at least three consecutive attempts.
+ * `service_failed`: a tool or service that the agent called, or the reward function, kept the agent,
+ * which did not fail itself. `cancelled`: the explore step did not wait for the rollout.
  */
 export type FailureKind =
   | 'failed'

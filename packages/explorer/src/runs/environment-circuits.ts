@@ -11,6 +11,7 @@ import {
 } from '@trinity-rft/core';
 import { createStoppableClock, type StoppableClock } from '@trinity-rft/core/support';
 import { createBackOffs, type OnPause } from './back-offs.js';
+import { isOfGrade } from './breakages.js';
 
 /** Settings named as in the configuration's section `explorer.environment_failures`. */
 export interface EnvironmentFailures {
@@ -123,6 +124,8 @@ export function createEnvironmentCircuits(options: CircuitOptions): EnvironmentC
   };
 }
 
+/** Maximum number of rows in an error message. */
+const shownRows = 5;
 const firstProbeMs = 1000;
 const longestProbeMs = 60_000;
 /** Number of consecutive tests in which the agent itself fails after which a pause ends. */
@@ -217,11 +220,11 @@ class Circuit implements EnvironmentCircuit {
   }
 
   /**
-   * Returns false if the same action broke the environment repeatedly while other attempts were
-   * answered. Such an action does not show that the environment is down.
+   * Returns false if, while other attempts were answered, the same action broke the environment
+   * repeatedly, or the attempt could not be graded. This does not show that the environment is down.
    */
-  #mayBeDown(task: Task, { isRepeated }: Breakdown): boolean {
-    return !isRepeated || this.#alone.has(task);
+  #mayBeDown(task: Task, { error, isRepeated }: Breakdown): boolean {
+    return this.#alone.has(task) || !(isRepeated || isOfGrade(error));
   }
 
   #count(task: Task, error: EnvironmentError): void {
@@ -286,12 +289,10 @@ class Circuit implements EnvironmentCircuit {
 
   #down({ otherEnds }: Pause): EnvironmentError {
     const { maxWaitMs } = this.#settings();
-    const [task, ...others] = this.#tasks;
-    const { taskset, row } = task?.index ?? { taskset: '', row: 0 };
-    const hint =
-      others.length === 0
-        ? ` Only row ${row} of task set "${taskset}" was tried: if it alone breaks the environment, take it out.`
-        : '';
+    const names = [...this.#tasks].map(({ index }) => `row ${index.row} of "${index.taskset}"`);
+    const more = names.length > shownRows ? `, and ${names.length - shownRows} more` : '';
+    const rows = `${names.slice(0, shownRows).join(', ')}${more}`;
+    const hint = ` The last failures were at ${rows}: if only these fail, take them out of the task set.`;
     const otherwise =
       otherEnds === 0 ? '' : ` Number of tests that ended for other reasons: ${otherEnds}.`;
     return new EnvironmentError(

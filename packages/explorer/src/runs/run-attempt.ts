@@ -510,7 +510,7 @@ export function reportFailure(
 const [mostFrames, mostPlaces] = [3, 100];
 const countOfPlace = countPerLogger(mostPlaces);
 const notOwnCode =
-  /\(?node:|Promise\.\w+ \(index|[\\/]node_modules[\\/]|[\\/]packages[\\/][\w-]+[\\/](?:src|dist)[\\/]/;
+  /\(?node:|\(<anonymous>\)$|Promise\.\w+ \(index|[\\/]node_modules[\\/]|[\\/]packages[\\/][\w-]+[\\/](?:src|dist)[\\/]/;
 
 /**
  * Returns the innermost stack frames of the user's code, at most three. Returns an empty string if

@@ -28,7 +28,7 @@ import {
   type AttemptOptions,
   type AttemptResult,
 } from './run-attempt.js';
-import { createBreakages } from './breakages.js';
+import { createBreakages, isOfGrade } from './breakages.js';
 import { createTaskEnd, type TaskEnd } from './task-end.js';
 
 export interface RunTaskOptions extends AttemptOptions {
@@ -193,7 +193,7 @@ async function runWithRetries(
     const ofEnvironment = result.kind === 'environment_failed';
     const retry = mayRetry(result);
     const kind = !retry && ofEnvironment && isCrash() ? 'environment_crashed' : result.kind;
-    const consequence = retry ? 'will be retried' : consequenceOf(kind, breakages.inRow());
+    const consequence = retry ? 'will be retried' : consequenceOf(kind, error, breakages.inRow());
     if (kind !== 'cancelled')
       reportFailure(attempt, {
         error,
@@ -214,10 +214,14 @@ async function runWithRetries(
   }
 }
 
-const consequenceOf = (kind: FailureKind, inRow: number): string | undefined =>
-  kind === 'environment_crashed'
-    ? `is dropped: the same action broke its environment in ${inRow} attempts in a row`
-    : undefined;
+function consequenceOf(kind: FailureKind, error: Error, inRow: number): string | undefined {
+  if (kind !== 'environment_crashed') return undefined;
+  const isGrade = error instanceof EnvironmentError && isOfGrade(error);
+  const what = isGrade
+    ? 'its environment could not grade it'
+    : 'the same action broke its environment';
+  return `is dropped: ${what} in ${inRow} attempts in a row`;
+}
 
 async function backOff(task: Task, failures: number, options: RunOptions): Promise<void> {
   const ms = environmentBackOffMs(failures);

@@ -1,5 +1,5 @@
 /** Report of a run, read from its folder: metrics, log, failure and newest checkpoint. */
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import { listCheckpoints } from '@trinity-rft/trainer';
@@ -63,18 +63,24 @@ export async function reportRun(
   const seen = stages.filter(({ metrics, log }) => metrics.length + log.length > 0);
   const pid = (await runningProcess(jobDirectory))?.pid;
   if (seen.length > 0) return { jobDirectory, pid, stages: seen };
-  throw nothingIn(jobDirectory);
+  throw await nothingIn(jobDirectory);
 }
 
 /** Last stage with metrics other than those of benchmarks; if there is none, the last stage. */
 export const lastTrained = ({ stages }: RunReport): StageReport | undefined =>
   stages.findLast(({ metrics }) => metrics.some(({ role }) => role !== 'bench')) ?? stages.at(-1);
 
-export const nothingIn = (jobDirectory: string): ConfigError =>
-  new ConfigError(
-    `${jobDirectory} has no log and no metrics. Expected the folder of a run that was started.`,
+/** Returns the error about a folder without log and metrics. */
+export async function nothingIn(jobDirectory: string): Promise<ConfigError> {
+  const folder = path.join(jobDirectory, 'explorers');
+  const [explorer] = await readdir(folder).catch(() => []);
+  return new ConfigError(
+    explorer === undefined
+      ? `${jobDirectory} has no log and no metrics. Expected the folder of a run that was started.`
+      : `${jobDirectory} has no log and no metrics: only explorers have worked there. See their logs with trinity log ${path.join(folder, explorer)}; train with trinity run FILE --mode train.`,
     { code: 'RUN_MISSING' },
   );
+}
 
 async function reportStage(directory: string): Promise<StageReport> {
   const log = (await Promise.all(logFiles(directory).map(textOf))).join('').trimEnd();

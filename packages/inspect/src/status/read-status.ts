@@ -89,6 +89,9 @@ async function placeOf(
   const stage = loaded.config.stages.at(-1) ?? loaded.config.stages[0];
   const { runStore, project, group, name } = stage;
   const { jobDirectory } = loaded.config;
+  // The mode of a process may have been set on its command line, and with it the store.
+  const isRecorded = readStorePlace(jobDirectory).run !== undefined;
+  if (isRecorded && !runStore.includes('://')) return placeOfFolder(jobDirectory);
   return { jobDirectory, url: runStore, names: [path.posix.join(project, group, name)] };
 }
 

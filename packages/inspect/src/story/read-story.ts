@@ -27,7 +27,7 @@ export async function readStory(
   );
   const trained = modes.findIndex((mode) => mode !== 'evaluations' && mode !== 'bench');
   const place = places[trained === -1 ? modes.indexOf('bench') : trained];
-  if (!place) throw nothingIn(folder);
+  if (!place) throw await nothingIn(folder);
   const id = path.relative(path.dirname(folder), place.folder).split(path.sep).join('/');
   const opened = createRun({ ...place, id });
   try {

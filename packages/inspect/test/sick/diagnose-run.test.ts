@@ -143,6 +143,49 @@ describe('diagnoseRun', () => {
     ]);
   });
 
+  it.each([
+    [
+      'takes rewards of an explorer of few steps, not those of what raft kept',
+      'raft-short',
+      {
+        explorer: (step: number) => ({
+          'rollout/reward/mean': step < 3 ? 0.9 : Number.NaN,
+          'experience_pipeline/raft/kept_run_ratio': 0.25,
+          'experience_pipeline/group_advantages/zero_variance_ratio': 1,
+        }),
+        trainer: () => ({ 'critic/score/mean': 1, 'critic/score/min': 1, 'critic/score/max': 1 }),
+      },
+    ],
+    [
+      'has no rewards of a run whose explorer drops experiences and records none',
+      'kept-only',
+      {
+        explorer: () => ({
+          'rollout/reward/mean': Number.NaN,
+          'experience_pipeline/filtered_count': 32,
+        }),
+        trainer: () => ({ 'critic/score/mean': 1, 'critic/score/min': 1, 'critic/score/max': 1 }),
+      },
+    ],
+    [
+      'says nothing of equal groups after one explore step',
+      'one-step',
+      {
+        explorer: () => ({
+          'experience_pipeline/group_advantages/zero_variance_ratio': Number.NaN,
+        }),
+        rollouts: rollouts(() => ({ reward: 0 })),
+      },
+    ],
+    [
+      'compares experiences that were too old with experiences',
+      'somewhat-stale',
+      { trainer: () => ({ 'sample/stale_dropped': 30 }) },
+    ],
+  ] satisfies [string, string, WrittenRun][])('%s', async (_what, name, run) => {
+    expect((await diagnosed(name, run)).stages[0]?.findings).toEqual([]);
+  });
+
   it('sees changes of a named stage, except those of a complete one', async () => {
     const change = 'buffer.explorer_input.tasksets[0].reward_fn_args.scale: changed from 1 to 2:';
     const log = [

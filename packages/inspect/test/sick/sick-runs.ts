@@ -39,6 +39,13 @@ export const sickRuns: Readonly<Record<string, WrittenRun>> = {
       'rollout/model/malformed_tool_calls/mean': 0.6,
     }),
   },
+  'unread-tool-calls': {
+    explorer: () => ({
+      ...constant(0)(),
+      'rollout/model/tool_calls/mean': 0,
+      'rollout/model/unread_tool_calls/mean': 1,
+    }),
+  },
   'broken-conversations': {
     explorer: () => ({ 'rollout/model/fork/history_edited/mean': 1.5 }),
   },
@@ -71,10 +78,27 @@ export const sickRuns: Readonly<Record<string, WrittenRun>> = {
   'duplicated-tasks': {
     rollouts: rollouts((_, task) => ({ tokens: [task % 2, 20, 1, 2, 3], logprobs: [-1, -1, -1] })),
   },
+  'served-apart': {
+    rollouts: rollouts((run, task) => ({
+      eid: { batch: 1, task: `msg_${8 * task + run}`, run: 0 },
+      info: { msgId: `msg_${8 * task + run}` },
+    })),
+  },
   'identical-answers': { explorer: () => ({ 'rollout/identical_group_share': 1 }) },
 
   'reward-floor': { explorer: constant(0) },
   'reward-ceiling': { explorer: constant(1) },
+  'filtered-groups': {
+    explorer: () => ({
+      'experience_pipeline/group_advantages/zero_variance_ratio': 1,
+      'experience_pipeline/reward_filter/filtered_count': 32,
+      'experience_pipeline/filtered_count': 32,
+    }),
+    trainer: () => ({ 'actor/grad_norm': 0 }),
+  },
+  'uneven-rewards': {
+    explorer: () => ({ 'experience_pipeline/group_advantages/uneven_runs': 16 }),
+  },
   'no-variance': {
     explorer: () => ({ 'experience_pipeline/group_advantages/zero_variance_ratio': 0.95 }),
   },

@@ -53,6 +53,7 @@ const healthyTrainer = (step: number): Metrics => ({
   'sample/staleness/mean': 0.5,
   'sample/staleness/max': 1,
   'sample/run_count': 64,
+  'sample/experience_count': 128,
   'sample/task_count': 8,
   'sample/stale_dropped': 0,
   'training/rollout_logprobs_diff_mean': 1e-4,

@@ -299,6 +299,10 @@ describe('the story of a run', () => {
   it('is refused for what is no run', async () => {
     await expect(readStory(path.join(root, 'nowhere'))).rejects.toThrow('There is no');
     mkdirSync(path.join(root, 'void'));
-    await expect(readStory(path.join(root, 'void'))).rejects.toThrow('has no log and no metrics');
+    await expect(readStory(path.join(root, 'void'))).rejects.toThrow('has no log and no metrics. ');
+    mkdirSync(path.join(root, 'void/explorers/one'), { recursive: true });
+    await expect(readStory(path.join(root, 'void'))).rejects.toThrow(
+      `only explorers have worked there. See their logs with trinity log ${path.join(root, 'void/explorers/one')}; train`,
+    );
   });
 });

@@ -163,6 +163,7 @@ async function explore(
     scratch: path.join(explorerFolder(stage), 'weights'),
     onTaken: (version) => {
       counts.version = version;
+      context.onProgress({ what: 'exploring', total: stage.buffer.batchSize });
     },
     withoutTrainer: async () => {
       if (alone.isAlone() && sampler.policyVersion !== 0) await sampleFromStart(side.engine);

@@ -4,7 +4,8 @@
  */
 import path from 'node:path';
 import { createOperators } from '@trinity-rft/algorithm';
-import { type MetricSink, BufferError } from '@trinity-rft/core';
+import { type MetricSink, BufferError, ModelError } from '@trinity-rft/core';
+import type { StageConfig } from '@trinity-rft/config';
 import type { Algorithm } from '@trinity-rft/core/internal';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import { type ExplorerState } from '@trinity-rft/explorer';
@@ -21,6 +22,7 @@ import { openEngine } from '../assembly/models/engine.js';
 import { createTransport } from '../assembly/transport.js';
 import { disposable } from '../context/disposable.js';
 import type { StageContext, StageResult } from '../context/stage-context.js';
+import { createCommitWarnings } from './serve/commit-warnings.js';
 import { adoptNewest, followCheckpoints } from './serve/follow-checkpoints.js';
 import { serveUntilInterrupted, type ServerParts } from './serve/server.js';
 import { sessionModels } from './serve/session-models.js';
@@ -49,11 +51,18 @@ export async function runServe(context: StageContext): Promise<StageResult> {
   await using encoder = disposable(createEncoderThread(format.tokenizer.files));
   const from = { sampler, format, encoder, start: turns.starts };
   const models = sessionModels(stage, runtime, from);
-  const parts = { turns, engine, algorithm, model, models };
+  const refusal = algorithm.needs.teacherLogprobs ? noTeacher(stage) : undefined;
+  const parts = { turns, engine, algorithm, model, models, refusal };
   return await (train ? serveAndTrain(context, parts) : serveBesideTrainer(context, parts));
 }
 
-interface Parts extends Pick<ServerParts, 'turns' | 'engine' | 'models'> {
+const noTeacher = ({ algorithm: { algorithmType } }: StageConfig): ModelError =>
+  new ModelError(
+    `${algorithmType} learns from the log-probabilities that a teacher gives every token, which served answers do not have, so they cannot be committed. Use an algorithm that learns from rewards, such as grpo, in a run of another name.`,
+    { status: 409, code: 'commit_refused' },
+  );
+
+interface Parts extends Pick<ServerParts, 'turns' | 'engine' | 'models' | 'refusal'> {
   readonly algorithm: Algorithm;
   readonly model: StageModel;
 }
@@ -73,9 +82,13 @@ async function serveAndTrain(context: StageContext, parts: Parts): Promise<Stage
   const { source } = sampling;
   const found = { newest, engine, critic, source, transport };
   const { from, state } = await resumeTraining(found, runtime.logger);
-  const sink = context.openSink({ explorer: await lastExploreStep(store), trainer: from });
+  const sink = context.openSink({
+    explorer: await lastExploreStep(store),
+    trainer: from,
+    hadEnded: context.endedBefore,
+  });
   const training = { engine, critic, algorithm, sampling, transport, store, sink, from, state };
-  return await serveUntilInterrupted(context, {
+  const result = await serveUntilInterrupted(context, {
     ...parts,
     commit: commitInto(store, sink, context, parts),
     extraMetrics: async () => {
@@ -85,11 +98,20 @@ async function serveAndTrain(context: StageContext, parts: Parts): Promise<Stage
         'trainer/trained_experience_count': trained,
       };
     },
-    updateWeights: (signal) => {
+    updateWeights: async (signal) => {
       context.expectSteps(stage.trainer.totalSteps);
-      return trainHere(stage, runtime, { ...training, signal });
+      const trained = await trainHere(stage, runtime, { ...training, signal });
+      if (!trained.interrupted)
+        runtime.logger.warn(
+          `Training has ended with train step ${trained.step}, because trainer.total_steps is ${stage.trainer.totalSteps}. The model is still served, and committed answers are kept but not trained on. To train on them, raise trainer.total_steps, and start the server again.`,
+        );
+      return trained;
     },
   });
+  // A run on tasks continues from the weights of the explorer.
+  const explored = await store.explorerState();
+  if (explored) await store.put([], { ...explored, policyVersion: result.trainStep });
+  return result;
 }
 
 async function serveBesideTrainer(context: StageContext, parts: Parts): Promise<StageResult> {
@@ -97,7 +119,7 @@ async function serveBesideTrainer(context: StageContext, parts: Parts): Promise<
   await using store = disposable(await openExperienceWriter(stage, extensions.openRows));
   await assertNoneLost(store, parts.turns);
   const start = await adoptNewest(stage.jobDirectory, parts.engine);
-  const sink = context.openSink({ explorer: await lastExploreStep(store), trainer: 0 });
+  const sink = context.openSink({ explorer: await store.lastCommit(), trainer: 0 });
   return await serveUntilInterrupted(context, {
     ...parts,
     commit: commitInto(store, sink, context, parts),
@@ -113,10 +135,12 @@ const lastExploreStep = async (store: Pick<ExperienceStore, 'explorerState'>): P
  * @throws BufferError when the experience store has fewer commits than the turn store has made
  */
 async function assertNoneLost(
-  store: Pick<ExperienceStore, 'explorerState'>,
+  store: Pick<ExperienceStore, 'lastCommit' | 'explorerState'>,
   turns: Pick<TurnStore, 'lastStep'>,
 ): Promise<void> {
-  const [stored, confirmed] = [await lastExploreStep(store), await turns.lastStep()];
+  const confirmed = await turns.lastStep();
+  // Earlier versions counted commits only as explore steps.
+  const stored = (await store.lastCommit()) || (await lastExploreStep(store));
   if (stored >= confirmed) return;
   throw new BufferError(
     `The experience store has ${stored} commits of rated calls, and serve/calls.db in the folder of the run has made ${confirmed}. The disk or another program has changed the store. Restore it from a copy; to start with an empty one, move serve/ away.`,
@@ -126,9 +150,9 @@ async function assertNoneLost(
 
 /** Creates a commit function, which converts rated calls to experiences and stores them. */
 function commitInto(
-  store: Pick<ExperienceStore, 'put' | 'explorerState'>,
+  store: Pick<ExperienceStore, 'put' | 'explorerState' | 'lastCommit'>,
   sink: MetricSink,
-  { stage, extensions }: StageContext,
+  { stage, extensions, serve, runtime }: StageContext,
   { turns, algorithm: { advantage } }: { readonly turns: TurnStore; readonly algorithm: Algorithm },
 ): Commit {
   const operators = createOperators(
@@ -136,10 +160,16 @@ function commitInto(
     extensions.algorithms.operators,
   );
   const { experienceShape } = stage.explorer;
+  const warn = createCommitWarnings(runtime.logger);
   return createCommit({
     turns,
     store,
-    pipeline: (experiences) => runPipeline(experiences, { operators, experienceShape, advantage }),
+    isBeside: serve?.train === false,
+    pipeline: (experiences) => {
+      const result = runPipeline(experiences, { operators, experienceShape, advantage });
+      warn(result.metrics);
+      return result;
+    },
     sink,
   });
 }

@@ -1,6 +1,7 @@
 /** Finds a plugin: a directory of modules, one module, or an npm package. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ConfigError } from '@trinity-rft/core';
@@ -77,7 +78,8 @@ const isPath = (plugin: string): boolean => /^[./\\~]|^[A-Za-z]:/.test(plugin);
 
 /**
  * Returns the entry module of the package in a directory. Returns undefined if there is no package,
- * or if the entry does not exist.
+ * or if its package.json names no entry; `main: index.js`, which `npm init` writes, may be missing.
+ * @throws ConfigError if the entry does not exist
  */
 function entryOf(directory: string, jiti: Jiti): string | undefined {
   const manifestFile = path.join(directory, 'package.json');
@@ -85,9 +87,15 @@ function entryOf(directory: string, jiti: Jiti): string | undefined {
   const { name, main, exports } = readManifest(manifestFile);
   const entry =
     exports === undefined || name === undefined
-      ? path.join(directory, main ?? 'index.js')
+      ? resolveMain(path.join(directory, main ?? 'index.js'))
       : resolveFrom(name, directory, jiti);
-  return entry !== undefined && existsSync(entry) ? entry : undefined;
+  if (entry !== undefined && existsSync(entry)) return entry;
+  const given = exports ?? main;
+  if (given === undefined || given === 'index.js') return undefined;
+  throw new ConfigError(
+    `Plugin ${directory}: the entry in its package.json, ${JSON.stringify(given)}, does not exist. If it is the result of a build, build the package (npm run build).`,
+    { code: 'PLUGIN_LOAD' },
+  );
 }
 
 interface Manifest {
@@ -104,6 +112,15 @@ function readManifest(file: string): Manifest {
       code: 'PLUGIN_LOAD',
       cause,
     });
+  }
+}
+
+/** Finds `main`, which may lack its extension or be a folder. */
+function resolveMain(main: string): string | undefined {
+  try {
+    return createRequire(main).resolve(main);
+  } catch {
+    return undefined;
   }
 }
 

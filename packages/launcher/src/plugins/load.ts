@@ -24,6 +24,8 @@ export interface Plugins {
   /** Algorithms and their parts. */
   readonly algorithms: readonly Definition[];
   readonly taskOperators: readonly TaskOperatorDefinition[];
+  /** Returns the files that define something, or a part of an algorithm, with this name. */
+  readonly filesOf: (name: string) => readonly string[];
   /** The modules that were loaded, and the files next to them that they may import. */
   readonly files: readonly string[];
 }
@@ -58,7 +60,7 @@ const algorithmKinds = {
  * cannot define engines; a program passes them in `ExtensionOptions.engines`.
  * @param projects additional folders in whose `node_modules` packages are looked up, after `cwd`
  * @throws ConfigError naming the plugin that is missing, cannot be loaded or defines nothing, or
- * the two files that use the same name
+ * the files that use the same name
  */
 export async function loadPlugins(
   { plugins = [], pluginDirs = [], scorers = [], cwd = process.cwd() }: PluginOptions,
@@ -77,6 +79,8 @@ export async function loadPlugins(
       if (!definitions.has(value)) definitions.set(value, file);
   const scored = await Promise.all(scorers.map((each) => loadScorer(jiti, each, cwd)));
   return {
+    filesOf: (name) =>
+      [...definitions].flatMap(([value, file]) => (isNamed(value, name) ? file : [])),
     files: [
       ...new Set([
         ...found.flatMap(({ files, helpers = [] }) => [...files, ...helpers]),
@@ -164,9 +168,31 @@ const isDefinition = (value: unknown): boolean =>
   isTaskOperator(value) ||
   isAlgorithmPlugin(value);
 
+interface Named {
+  readonly name: string;
+  /** Parts of an algorithm. @default no parts */
+  readonly parts?: readonly Named[];
+}
+
+const isNamed = (value: unknown, name: string): boolean => {
+  const { name: own, parts = [] } = value as Named;
+  return own === name || parts.some((part) => part.name === name);
+};
+
+/** Milliseconds after which a module that is still loading is named. */
+const silentMs = 5000;
+
 async function load(jiti: Jiti, file: string): Promise<Record<string, unknown>> {
+  const stuck = Promise.withResolvers<never>();
+  // Node is about to end, because the module awaits something that no timer or socket can settle.
+  const end = (): void => stuck.reject(new Error('a top-level await of it never settles'));
+  const notice = setTimeout(
+    () => process.emitWarning(`Plugin ${file} is still loading: it awaits something.`),
+    silentMs,
+  ).unref();
+  process.once('beforeExit', end);
   try {
-    return await jiti.import<Record<string, unknown>>(file);
+    return await Promise.race([jiti.import<Record<string, unknown>>(file), stuck.promise]);
   } catch (cause) {
     const why = describeError(cause);
     const advice = /Cannot find (?:module|package) '[^./'\\][^:'\\]*'/.test(why)
@@ -176,6 +202,9 @@ async function load(jiti: Jiti, file: string): Promise<Record<string, unknown>> 
       code: 'PLUGIN_LOAD',
       cause,
     });
+  } finally {
+    clearTimeout(notice);
+    process.off('beforeExit', end);
   }
 }
 
@@ -193,10 +222,11 @@ function distinct<T extends { readonly name: string }>(
     if (!is(value)) return [];
     const other = files.get(value.name);
     if (other !== undefined) {
-      throw new ConfigError(
-        `Two plugins define a ${kind} named "${value.name}": ${other} and ${file}. Give one of them another name.`,
-        { code: 'DUPLICATE_NAME' },
-      );
+      const who =
+        other === file
+          ? `${file} defines a ${kind} named "${value.name}" twice`
+          : `Two plugins define a ${kind} named "${value.name}": ${other} and ${file}`;
+      throw new ConfigError(`${who}. Give one of them another name.`, { code: 'DUPLICATE_NAME' });
     }
     files.set(value.name, file);
     return [value];

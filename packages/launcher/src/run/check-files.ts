@@ -57,7 +57,7 @@ import { withRecordedDevices } from './changes/devices.js';
 import { inputsOf, type InputDigest, type Inputs } from './changes/inputs.js';
 import { areGuests } from './folders.js';
 import { describeChanges, describeInputs, isRecorded, recordedInputs } from './changes/resume.js';
-import { hasBegun, readStageProgress } from './progress.js';
+import { firstOpenStage, hasBegun, readStageProgress } from './progress.js';
 import { promptWarning } from './measure-prompts.js';
 import type { Extensions } from '../context/stage-context.js';
 
@@ -151,7 +151,7 @@ export async function checkFiles(
 
 /**
  * Returns one line for each setting and file that has changed since the training run was last
- * started. Returns no lines if the remaining stages are benchmarks or belong to an explorer,
+ * started. Returns no lines if all stages are benchmarks or belong to an explorer,
  * because these do not write the training run's record.
  * @param options `digests`: result of `checkFiles`; `env`: environment variables, which may
  * determine the path of the model cache. @default process.env
@@ -165,12 +165,11 @@ export async function checkResume(
   const config = withRecordedDevices(withCachedModels(given, env));
   const { jobDirectory, stages } = config;
   const { latestStage } = await readStageProgress(jobDirectory);
-  const from = Math.min(latestStage, stages.length - 1);
-  const remaining = stages.slice(from);
-  if (areGuests(remaining)) return [];
+  if (areGuests(stages)) return [];
+  const from = firstOpenStage(stages, latestStage);
   const begun = await hasBegun(jobDirectory);
-  const lines = [...describeChanges({ config, latestStage, hasBegun: begun, problemAt })];
-  for (const stage of remaining) {
+  const lines = [...describeChanges({ config, from, hasBegun: begun, problemAt })];
+  for (const stage of stages.slice(from)) {
     const before = recordedInputs(config, stage);
     const rows = digests[stage.stageIndex];
     if (before === undefined || rows === undefined) continue;
@@ -488,7 +487,7 @@ function checkStored({ stage, warn }: Check): void {
 }
 
 /**
- * Checks the models of a stage. If the stage starts from a checkpoint of the previous stage, checks
+ * Checks the models of a stage. If the stage starts from a checkpoint of an earlier stage, checks
  * the model from which that stage starts, because its tokenizer and shape are the same.
  */
 async function checkModels(check: Check): Promise<void> {
@@ -500,12 +499,11 @@ async function checkModels(check: Check): Promise<void> {
     if (!isThere(model.modelPath)) return;
     const format = await check.readChat(model.modelPath, rolloutModel);
     checkVocabulary(check, ['model', 'model_path'], { folder: model.modelPath, format });
-    const { printsTools } = format;
-    if (rolloutModel.toolCallParser !== undefined && !printsTools)
-      check.warn(
-        ['explorer', 'rollout_model', 'tool_call_parser'],
-        `got ${rolloutModel.toolCallParser}, but the chat template of ${model.modelPath} has no place for tools, so requests with tools are refused. Set explorer.rollout_model.tool_prompt: generic, or model.chat_template_path to a template with tools.`,
-      );
+    checkParser(check, ['explorer', 'rollout_model'], {
+      ...rolloutModel,
+      modelPath: model.modelPath,
+      format,
+    });
   });
   await attempt(check, ['model', 'critic_model_path'], () =>
     checkCritic(check.stage, check.extensions.engines),
@@ -517,10 +515,41 @@ async function checkModels(check: Check): Promise<void> {
     await checkModel(check, key, source);
     await attempt(check, key, async () => {
       const { modelPath: folder } = source;
-      if (isThere(folder))
-        checkVocabulary(check, key, { folder, format: await check.readChat(folder, auxiliary) });
+      if (!isThere(folder)) return;
+      const format = await check.readChat(folder, auxiliary);
+      checkVocabulary(check, key, { folder, format });
+      checkParser(check, key.slice(0, -1), { ...auxiliary, modelPath: folder, format });
     });
   }
+}
+
+interface ParserChoice {
+  readonly modelPath: string;
+  readonly format: ChatFormat;
+  readonly toolCallParser: string | undefined;
+  readonly toolPrompt: string | undefined;
+}
+
+/** Warns of a tool-call parser whose calls the chat template does not ask for. */
+function checkParser(
+  { warn }: Check,
+  section: KeyPath,
+  { modelPath, format, toolCallParser: parser, toolPrompt }: ParserChoice,
+): void {
+  if (parser === undefined) return;
+  const key = [...section, 'tool_call_parser'];
+  const at = nameOf(section);
+  if (!format.printsTools)
+    warn(
+      key,
+      `got ${parser}, but the chat template of ${modelPath} has no place for tools, so requests with tools are refused. Set ${at}.tool_prompt: generic, or use a chat template with tools.`,
+    );
+  const fitting = toolPrompt === undefined ? format.fittingToolCallParser() : undefined;
+  if (parser !== 'auto' && fitting !== undefined && fitting !== parser)
+    warn(
+      key,
+      `got ${parser}, but the chat template of ${modelPath} has calls in the syntax of ${fitting}. Calls that ${parser} does not read stay in the text, and no tool runs. Use ${fitting}, or auto.`,
+    );
 }
 
 /**

@@ -24,7 +24,7 @@ import {
 } from '../outer/outer.js';
 import { engineTable } from '../assembly/models/engines.js';
 import type { Extensions } from '../context/stage-context.js';
-import { loadPlugins, type PluginOptions } from '../plugins/load.js';
+import { loadPlugins, type PluginOptions, type Plugins } from '../plugins/load.js';
 
 /** Parts that a program adds to the built-in parts and those of plugins. */
 export interface ExtensionOptions extends PluginOptions {
@@ -87,8 +87,20 @@ export async function loadExtensions(
   options: ExtensionOptions,
   projects: readonly string[] = [],
 ): Promise<Extensions> {
-  const { workflows = [], rewardFns = [], algorithms = [], engines } = options;
   const plugins = await loadPlugins(options, projects);
+  try {
+    return merged(options, plugins);
+  } catch (error) {
+    const { code, details, message } = error as Partial<ConfigError>;
+    const files = code === 'DUPLICATE_NAME' ? plugins.filesOf(String(details?.['name'])) : [];
+    if (files.length === 0) throw error;
+    throw new ConfigError(`${message} It is defined in ${files.join(' and ')}.`, { code, details });
+  }
+}
+
+/** @throws ConfigError for names that are used twice */
+function merged(options: ExtensionOptions, plugins: Plugins): Extensions {
+  const { workflows = [], rewardFns = [], algorithms = [], engines } = options;
   const environments = createEnvironments([
     ...drivers,
     ...builtInEnvironments,

@@ -14,6 +14,8 @@ export interface RunEnd {
   /** Cause of an interruption: a signal such as `SIGTERM`, or the reason that a program gave. */
   readonly by?: string;
   readonly trainStep?: number;
+  /** Name of the stage that ended last; absent in a file without stages. */
+  readonly stageName?: string | undefined;
   /** Error of a failed process. */
   readonly error?: EndError;
   /** Time of the end, in milliseconds since the epoch. */
@@ -84,13 +86,15 @@ export function describeEnd({
   how,
   by,
   trainStep,
+  stageName,
   at,
 }: Omit<RunEnd, 'how'> & { readonly how: RunEnd['how'] | 'killed' }): string {
   const verbs = { finished: 'finished', interrupted: 'was stopped', failed: 'failed' };
   const verb = { ...verbs, killed: 'was killed or crashed' }[how];
   const cause = by === undefined ? '' : ` by ${by}`;
   const step = trainStep === undefined ? '' : ` after train step ${trainStep}`;
-  return `${verb}${cause}${step}, on ${timeOf(at)}`;
+  const stage = stageName === undefined ? '' : ` in stage ${stageName}`;
+  return `${verb}${cause}${step}${stage}, on ${timeOf(at)}`;
 }
 
 /** Formats a time, in milliseconds since the epoch, as local time. */

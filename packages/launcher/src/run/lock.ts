@@ -4,6 +4,7 @@ import { mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { ConfigError, describeError } from '@trinity-rft/core';
+import { shellText } from '@trinity-rft/core/support';
 import { isLocked, lockFile } from '@trinity-rft/core/store';
 
 /**
@@ -30,7 +31,7 @@ export async function lockRun(
     if (held) writeFileSync(pidFile, `${process.pid}\n`);
   } catch (error) {
     held?.close();
-    throw notWritable(jobDirectory, error);
+    throw notWritable(jobDirectory, role, error);
   }
   if (held === undefined) throw await inUse(jobDirectory, pidFile, otherwise);
   const holder = held;
@@ -77,9 +78,13 @@ async function inUse(
   );
 }
 
-function notWritable(jobDirectory: string, cause: unknown): ConfigError {
+function notWritable(jobDirectory: string, role: 'run' | 'serve', cause: unknown): ConfigError {
+  const remedy =
+    role === 'serve'
+      ? `To serve it without recording, use trinity serve --model NAME=${shellText(jobDirectory)}`
+      : 'Set checkpoint_root_dir to a folder that this process may write to';
   return new ConfigError(
-    `Run directory ${jobDirectory} cannot be used: ${describeError(cause)}. Set checkpoint_root_dir to a folder that this process may write to.`,
+    `Run directory ${jobDirectory} cannot be used: ${describeError(cause)}. ${remedy}.`,
     { code: 'RUN_DIRECTORY', cause },
   );
 }

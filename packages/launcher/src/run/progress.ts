@@ -1,6 +1,8 @@
 /** Reads and writes `stage_meta.json`, which records the completed stages of a training run. */
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
+import type { StageConfig } from '@trinity-rft/config';
+import { lastTrained } from '@trinity-rft/config/internal';
 import { CheckpointError } from '@trinity-rft/core';
 import { replaceFile } from '@trinity-rft/core/support';
 
@@ -24,6 +26,13 @@ export async function readStageProgress(jobDirectory: string): Promise<StageProg
   }
   throw damaged(file);
 }
+
+/**
+ * Returns the index of the stage that a training run continues with: the current one, or the last
+ * that trains, whose number of steps may have increased, if only benchmarks follow it.
+ */
+export const firstOpenStage = (stages: readonly StageConfig[], latestStage: number): number =>
+  Math.min(latestStage, lastTrained(stages)?.stageIndex ?? stages.length - 1);
 
 export const hasBegun = (jobDirectory: string): Promise<boolean> =>
   stat(path.join(jobDirectory, fileName)).then(

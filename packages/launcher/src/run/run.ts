@@ -37,7 +37,7 @@ import { endErrorOf, forgetEnd, interruptOf, writeEnd, type RunEnd } from './end
 import { areGuests, failureFolder } from './folders.js';
 import { guardProcess } from './guard/guard-process.js';
 import { lockRun } from './lock.js';
-import { hasBegun, readStageProgress, writeStageProgress } from './progress.js';
+import { firstOpenStage, hasBegun, readStageProgress, writeStageProgress } from './progress.js';
 import { withRecordedDevices } from './changes/devices.js';
 import { inputsOf } from './changes/inputs.js';
 import {
@@ -109,6 +109,8 @@ export interface RunSummary {
    * a new one.
    */
   readonly continues: boolean;
+  /** Name of the last executed stage; undefined for a file without stages. */
+  readonly stageName: string | undefined;
   /** Last train step of the last executed stage. */
   readonly trainStep: number;
   /** Folder of the last checkpoint; undefined when nothing was trained. */
@@ -159,7 +161,7 @@ async function runRead(
   const { latestStage } = await readStageProgress(jobDirectory);
   // An evaluation uses the last stage.
   const evaluates = evaluation !== undefined || options.overrides?.['mode'] === 'bench';
-  const from = Math.min(evaluates ? Infinity : latestStage, stages.length - 1);
+  const from = evaluates ? stages.length - 1 : firstOpenStage(stages, latestStage);
   // All stages are checked now, so that a mistake in the last stage is found before hours of work.
   const { warnings, digests } = await unlessInterrupted<Partial<CheckedFiles>>(signal, {}, () =>
     checkFiles({ ...read, config }, extensions, { from, env, signal }),
@@ -304,7 +306,7 @@ async function runLocked(
     !reads.evaluates &&
     stages.every(({ mode }) => mode === 'bench') &&
     !(await hasBegun(jobDirectory));
-  const trains = stages.slice(reads.from).some(({ mode }) => mode !== 'bench');
+  const trains = !reads.evaluates && stages.some(({ mode }) => mode !== 'bench');
   const keepsEnd = role === 'run' && (trains || isBenchmark);
   let end: Omit<RunEnd, 'at'> = { how: 'failed' };
   try {
@@ -313,8 +315,9 @@ async function runLocked(
     const isOwn = keepsEnd || (role === 'run' && (await readSource(place)) === undefined);
     if (isOwn && loaded.file !== undefined) await writeSource(place, loaded.file);
     const summary = await runStages(loaded, surroundings, { ...reads, isBenchmark });
-    const { trainStep, interrupted } = summary;
-    const at = isBenchmark ? {} : { trainStep };
+    const { trainStep, stageName, interrupted } = summary;
+    const last = stages.find((each) => each.stageName === stageName);
+    const at = { ...(last?.mode !== 'bench' && { trainStep }), stageName };
     end = interrupted
       ? { how: 'interrupted', by: interruptOf(signal), ...at }
       : { how: 'finished', ...at };
@@ -330,19 +333,17 @@ async function runLocked(
   }
 }
 
-/**
- * Executes the stages. Skips stages that were already completed, except the last stage, whose
- * number of steps may have increased.
- */
+/** Executes the stages from `from` on. */
 async function runStages(
   { config: given, problemAt = inNoFile }: ParsedConfig,
   surroundings: StageSurroundings,
-  { from, digests, cwd, isAccepted, isBenchmark }: Reads & { readonly isBenchmark: boolean },
+  { from, isBenchmark, ...reads }: Reads & { readonly isBenchmark: boolean },
 ): Promise<RunSummary> {
+  const { digests, cwd, isAccepted, evaluates } = reads;
   const begun = await hasBegun(given.jobDirectory);
   // Benchmarks, explorers, and servers beside a trainer use a training run, but do not write its
   // record.
-  const isGuest = areGuests(given.stages.slice(from)) || surroundings.serve?.train === false;
+  const isGuest = evaluates || areGuests(given.stages) || surroundings.serve?.train === false;
   const config = withRecordedDevices(given);
   const { jobDirectory, name, continues, stages } = config;
   const { latestStage } = await readStageProgress(jobDirectory);
@@ -355,12 +356,12 @@ async function runStages(
   const save = async (stage: number): Promise<void> => {
     if (!isGuest) await writeStageProgress(jobDirectory, { latestStage: stage });
   };
-  const changes = isGuest
-    ? []
-    : [...describeChanges({ config, latestStage, hasBegun: begun, problemAt })];
+  const changes = isGuest ? [] : [...describeChanges({ config, from, hasBegun: begun, problemAt })];
   const plugins = surroundings.extensions.pluginFiles;
   let last: StageResult = { ...stageResult(0), doneBefore: true };
+  let stageName: string | undefined;
   for (const stage of remaining) {
+    ({ stageName } = stage);
     const endedBefore = stage.stageIndex < latestStage;
     if (!endedBefore) await save(stage.stageIndex);
     const before = isGuest ? undefined : recordedInputs(config, stage);
@@ -385,7 +386,7 @@ async function runStages(
     if (!endedBefore) await save(stage.stageIndex + 1);
   }
   const hasEvaluations = (stages.at(-1)?.buffer.explorerInput.evalTasksets.length ?? 0) > 0;
-  return { ...last, jobDirectory, name, continues, hasEvaluations };
+  return { ...last, stageName, jobDirectory, name, continues, hasEvaluations };
 }
 
 /**

@@ -210,7 +210,7 @@ async function chooseCheckpoint(run: string): Promise<ModelPlace> {
 }
 
 const toScore =
-  'because the evaluations measured other weights. To score all: npx trinity eval FILE --checkpoints best';
+  'because no evaluation has measured their weights. To score all: npx trinity eval FILE --checkpoints best';
 
 interface Evaluated {
   readonly directory: string;

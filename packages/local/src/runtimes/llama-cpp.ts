@@ -22,7 +22,12 @@ import type {
   TokenRow,
 } from '@trinity-rft/core/engine';
 import { loadPeer, openTogether, type ResourceStack } from '@trinity-rft/core/support';
-import type { Tokenizer } from '@trinity-rft/chat';
+import { tokenByteTable, type Tokenizer } from '@trinity-rft/chat';
+import {
+  createConstraints,
+  type AnswerConstraint,
+  type ConstraintFactory,
+} from '@trinity-rft/engine-onnx';
 import type * as Library from 'node-llama-cpp';
 import type { LlamaContextSequence, LlamaModel, Token, TokenBias } from 'node-llama-cpp';
 import { cutDistribution, drawFrom, type Probable } from './draw.js';
@@ -66,7 +71,10 @@ export async function openLlamaRuntime(
   const library = await loadPeer('node-llama-cpp', file, () => import('node-llama-cpp'));
   return openTogether(async (stack) => {
     const { model } = stack.use(await share(library, file, options.gpu !== false));
-    const parts = { library, model, tokenizer: options.tokenizer };
+    const { tokenizer } = options;
+    let made: ConstraintFactory | undefined;
+    const constraints = () => (made ??= createConstraints(tokenByteTable(tokenizer)));
+    const parts = { library, model, tokenizer, constraints };
     return runtimeOver(parts, { ...options, file }, stack);
   });
 }
@@ -106,7 +114,6 @@ async function runtimeOver(
     maxModelLen,
     adopt: () => Promise.reject(new EngineError('A GGUF file has no other weights to adopt.')),
     sample: async (prompt, sampling, signal, onTokens) => {
-      refuse(sampling);
       const choices: SampledSequence[] = [];
       for (let choice = 0; choice < (sampling.n ?? 1); choice++)
         choices.push(
@@ -119,7 +126,7 @@ async function runtimeOver(
     score: (row, signal) =>
       free.use(signal, (sequence) => scoreRow({ sequence, mostTokens: maxModelLen }, row, signal)),
   };
-  return { sampler, enforcesFormats: false, close: () => stack.close() };
+  return { sampler, enforcesFormats: true, close: () => stack.close() };
 }
 
 interface SharedModel {
@@ -175,22 +182,15 @@ async function share(
   }
 }
 
-/**
- * Checks that this runtime supports the options of a call.
- * @throws ModelError 400 for options that this runtime does not support
- */
-function refuse({ grammar }: SamplingOptions): void {
-  if (grammar !== undefined)
-    throw new ModelError(
-      'Enforced formats need the embedded engine: load the model folder instead of the GGUF file.',
-      { status: 400, code: 'format_not_enforced' },
-    );
-}
-
 interface LlamaParts {
   readonly library: typeof Library;
   readonly model: LlamaModel;
   readonly tokenizer: Tokenizer;
+  /**
+   * Returns the constraints of the vocabulary. They are created for the first response that must
+   * follow a grammar.
+   */
+  readonly constraints: () => ConstraintFactory;
 }
 
 interface OneSample {
@@ -212,6 +212,7 @@ async function sampleOne(parts: LlamaParts, one: OneSample): Promise<SampledSequ
   const { sequence, prompt, sampling, choice, signal, onTokens } = one;
   const { maxTokens, minTokens = 0, stopTokenIds = [], stop = [], topLogprobs = 0 } = sampling;
   const never = biasAgainst(parts, stopTokenIds);
+  const constraint = sampling.grammar && parts.constraints().begin(sampling.grammar);
   const tokens: number[] = [];
   const logprobs: number[] = [];
   const alternatives: (readonly Probable[])[] = [];
@@ -237,11 +238,13 @@ async function sampleOne(parts: LlamaParts, one: OneSample): Promise<SampledSequ
       // Thus the tokens of a choice do not depend on other requests in progress.
       seed: deriveSeed(sampling.seed, choice, tokens.length),
       ...(isEarly && { tokenBias: never }),
+      ...(constraint && { allows: allowedBy(constraint, stopTokenIds) }),
     });
     tokens.push(next.token);
     logprobs.push(next.logprob);
     if (topLogprobs > 0) alternatives.push(next.ranked.slice(0, topLogprobs));
     ended = stopTokenIds.includes(next.token);
+    if (!ended) constraint?.push(next.token);
     if (!ended && stop.length > 0) {
       stopString = completedBy(parts.tokenizer, tokens, stop);
       ended = stopString !== undefined;
@@ -259,17 +262,33 @@ async function sampleOne(parts: LlamaParts, one: OneSample): Promise<SampledSequ
   };
 }
 
+/** Returns a function that tells whether a token may come next. */
+function allowedBy(
+  constraint: AnswerConstraint,
+  stopTokenIds: readonly number[],
+): (token: number) => boolean {
+  const { mask, complete } = constraint.allowed();
+  return (token) => (stopTokenIds.includes(token) ? complete : mask[token] === 1);
+}
+
 interface NextToken extends Probable {
   /** The most probable tokens at temperature 1. */
   readonly ranked: readonly Probable[];
+}
+
+interface NextOptions {
+  readonly seed: number;
+  readonly tokenBias?: TokenBias;
+  /** Returns true if a token may come next. @default any token may */
+  readonly allows?: (token: number) => boolean;
 }
 
 /** Maximum number of alternatives per token in OpenAI's API. */
 const mostRanked = 20;
 
 /**
- * Samples the next token and returns its log-probability. If neither top-k, top-p nor `topLogprobs`
- * is set, llama.cpp samples the token. Otherwise, the whole distribution is fetched and sampled
+ * Samples the next token and returns its log-probability. If neither top-k, top-p, `topLogprobs` nor
+ * `allows` is set, llama.cpp samples the token. Otherwise, the whole distribution is fetched and sampled
  * here, because llama.cpp applies top-k and top-p before the temperature, unlike training. In
  * greedy decoding, the log-probability is that at temperature 1.
  */
@@ -277,9 +296,10 @@ async function nextToken(
   sequence: LlamaContextSequence,
   input: readonly Token[],
   { temperature = 1, topP = 1, topK = -1, topLogprobs = 0 }: SamplingOptions,
-  { seed, tokenBias }: { readonly seed: number; readonly tokenBias?: TokenBias },
+  { seed, tokenBias, allows }: NextOptions,
 ): Promise<NextToken> {
-  const isWhole = topLogprobs > 0 || (temperature > 0 && (topP < 1 || topK > 0));
+  const isWhole =
+    allows !== undefined || topLogprobs > 0 || (temperature > 0 && (topP < 1 || topK > 0));
   const options = { ...uncut, temperature: isWhole ? 1 : temperature, seed, tokenBias };
   const generateNext = isWhole
     ? { probabilities: true, options }
@@ -293,15 +313,32 @@ async function nextToken(
   if (typeof token === 'number' && confidence !== undefined)
     return { token, logprob: Math.log(confidence), ranked: [] };
   if (probabilities === undefined) throw noLogits();
-  const full = Array.from(probabilities, ([id, probability]) => ({
+  const all = Array.from(probabilities, ([id, probability]) => ({
     token: Number(id),
     logprob: Math.log(probability),
   }));
+  const full = allows ? restrict(all, allows) : all;
   const cut = cutDistribution(full, { temperature, topP, topK });
   const drawn = drawFrom(cut, createRandom(seed).next());
   if (drawn === undefined) throw noLogits();
   const ranked = full.slice(0, mostRanked);
   return { ...(temperature === 0 ? full[0]! : drawn), ranked };
+}
+
+/**
+ * Returns the distribution at temperature 1 of the tokens that may come next.
+ * @throws ModelError 400 if there is none
+ */
+function restrict(
+  all: readonly Probable[],
+  allows: (token: number) => boolean,
+): readonly Probable[] {
+  const possible = all.filter(({ token, logprob }) => logprob > -Infinity && allows(token));
+  if (possible.length > 0) return cutDistribution(possible, { temperature: 1, topP: 1, topK: -1 });
+  throw new ModelError(
+    'No token of the vocabulary continues the format that the answer must have. Ask for a format that can be written with this vocabulary, or do not constrain the answer.',
+    { status: 400, code: 'constraint_unreachable' },
+  );
 }
 
 const noLogits = (): EngineError =>

@@ -109,7 +109,7 @@ export async function openModelServer(options: ModelServerOptions): Promise<Mode
     try {
       if (!hasKey(request))
         throw new ModelError(
-          'The request has no valid key. Expected the key of this server in Authorization: Bearer or in x-api-key.',
+          'The request has no valid key. Expected the key of this server in x-api-key or in Authorization: Bearer.',
           { status: 401, code: 'invalid_api_key' },
         );
       if (pathname === '/metrics')
@@ -188,15 +188,16 @@ function answerer(
     const body = (typeof value === 'object' && value !== null ? value : {}) as Readonly<
       Record<string, unknown>
     >;
-    const name = modelIn(body, models);
+    const name = typeof body['model'] === 'string' ? body['model'] : '';
     const record: CallRecord = { promptTokens: 0, completionTokens: 0, firstTokenMs: undefined };
     const started = performance.now();
     const time = new Date().toISOString();
     const { url, method, headers, signal } = request;
     const finish = (status: number, location?: string, answered?: string): void => {
       const seconds = (performance.now() - started) / 1000;
-      const seen: Answered = { model: name, route, status, seconds, ...record };
-      metrics.answered(seen);
+      const seen: Answered = { model: name.slice(0, 256), route, status, seconds, ...record };
+      // Without the names that clients make up, each of which would be another time series.
+      metrics.answered(models.names.includes(name) ? seen : { ...seen, model: '' });
       log({
         time,
         id: headers.get('x-request-id')?.slice(0, 128) ?? randomBytes(8).toString('hex'),
@@ -207,6 +208,7 @@ function answerer(
       });
     };
     try {
+      assertNamed(name, models);
       return await models.use(name, async (model, ended) => {
         const asked = new Request(url, { method, headers, body: text, signal });
         const response = await recordCall(record, () => model.fetch(asked));
@@ -244,12 +246,9 @@ function requestLog({ onRequest, onEvent }: ModelServerOptions): (request: Logge
   };
 }
 
-function modelIn(body: Readonly<Record<string, unknown>>, models: ServedModels): string {
-  const { model } = body;
-  if (typeof model === 'string' && model !== '') {
-    models.current(model);
-    return model;
-  }
+/** @throws ModelError 400 if the request names no model, 404 if there is no such model */
+function assertNamed(name: string, models: ServedModels): void {
+  if (name !== '') return void models.current(name);
   throw new ModelError(`model is missing. The models are ${models.names.join(', ')}.`, {
     status: 400,
     code: 'invalid_request',

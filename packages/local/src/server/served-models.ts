@@ -73,6 +73,8 @@ interface Entry {
   weights?: Weights | undefined;
   /** Error of the last reload; undefined if it succeeded or there was none. */
   failure?: string | undefined;
+  /** Reason for the choice of the checkpoint, as the last reload found it. */
+  choice?: string | undefined;
   loading?: Promise<Weights> | undefined;
 }
 
@@ -143,6 +145,7 @@ async function openModels(
     else {
       entry.weights = weights;
       entry.failure = undefined;
+      entry.choice = undefined;
       old?.retire();
       const { location, choice = '' } = weights.model.place;
       onEvent(`${name}: ${old ? 'now ' : ''}${location}. ${choice}`.trim());
@@ -152,9 +155,13 @@ async function openModels(
   const reloadOne = async (name: string, entry: Entry): Promise<void> => {
     const old = entry.weights;
     if (!old) return;
-    const { location } = await findModel(partsOf(entry.place).model);
-    if (location === old.model.place.location) entry.failure = undefined;
-    else adopt(name, entry, await load(name, entry.place), old);
+    const { location, choice } = await findModel(partsOf(entry.place).model);
+    if (location === old.model.place.location) {
+      entry.failure = undefined;
+      const known = entry.choice ?? old.model.place.choice;
+      entry.choice = choice;
+      if (choice !== known) onEvent(`${name}: stays ${location}. ${choice ?? ''}`.trim());
+    } else adopt(name, entry, await load(name, entry.place), old);
   };
   for (const [name, place] of Object.entries(models)) add(name, place);
   if (keep === Infinity) for (const name of served.keys()) await open(name);

@@ -15,7 +15,7 @@ export interface Refusals {
 
 export const rolloutRefusals: Refusals = {
   keyMissing:
-    'The request has no key. Expected the apiKey of model.endpoint() in Authorization: Bearer or in x-api-key. Give the client both baseURL and apiKey of one endpoint().',
+    'The request has no key. Expected the apiKey of model.endpoint() in x-api-key or in Authorization: Bearer. Give the client both baseURL and apiKey of one endpoint().',
   keyUnknown:
     'The key belongs to no open rollout. Expected the apiKey of model.endpoint(). Create the client in the run that uses it.',
   metricsKey:

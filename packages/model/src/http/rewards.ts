@@ -62,7 +62,7 @@ export function createRewardRoute({ score, rewardKey, runtime }: RewardRouteOpti
     const grant = grants.length === 1 ? parseGrant(grants[0]) : undefined;
     if (grant?.rollout === rollout) return grant.runs;
     const message =
-      'The key scores no run of this address. Expected baseURL and apiKey of one model.endpoint() of the run, and the key in Authorization: Bearer or in x-api-key.';
+      'The key scores no run of this address. Expected baseURL and apiKey of one model.endpoint() of the run, and the key in x-api-key or in Authorization: Bearer.';
     throw new ModelError(message, { status: 401, code: 'invalid_api_key' });
   };
   const receive: ScoreRun = async (run, reward) => {
@@ -104,7 +104,7 @@ function assertRewardKey(request: Request, digest: string | undefined): undefine
   const [key, ...others] = keysOf(request);
   if (key !== undefined && others.length === 0 && digestOf(key) === digest) return;
   throw new ModelError(
-    'Rewards by id alone need the key that the run was started with. Expected it in Authorization: Bearer or in x-api-key.',
+    'Rewards by id alone need the key that the run was started with. Expected it in x-api-key or in Authorization: Bearer.',
     { status: 401, code: 'invalid_api_key' },
   );
 }

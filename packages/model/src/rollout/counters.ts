@@ -11,6 +11,7 @@ import type { Metrics } from '@trinity-rft/core';
  * calls that the client sent back with `{}` for arguments that were not JSON, or with another name
  * for one that providers reject
  * - `tool_calls`, `malformed_tool_calls`: tool calls that were parsed, and those left in the text
+ * - `unread_tool_calls`: tool calls in a syntax that the tool-call parser does not read
  * - `response_truncated`: choices that a token limit ended; `prompt_too_long`: calls rejected
  * because of the length of their prompt
  * - `sampling_overridden`: client requests whose sampling settings were ignored
@@ -40,6 +41,7 @@ const alwaysReported = [
   'spliced',
   'tool_calls',
   'malformed_tool_calls',
+  'unread_tool_calls',
   'response_truncated',
   'prompt_too_long',
 ] as const;

@@ -150,7 +150,7 @@ export interface Generation {
 export interface Choice {
   readonly response: ChatResponse;
   readonly sequence: SampledSequence;
-  readonly malformedToolCalls: number;
+  readonly turn: Pick<ParsedTurn, 'malformedToolCalls' | 'unreadToolCalls'>;
 }
 
 /** Samples a response and records the call. @throws ModelError, CancelledError, EngineError */
@@ -271,7 +271,7 @@ export function createCalls(
         toolCallSalt: options.toolCallSalt,
         isExternal: options.external !== undefined,
       });
-      return { response, sequence, malformedToolCalls: turn.malformedToolCalls };
+      return { response, sequence, turn };
     });
     const recorded = record(rollout, prompt, choices, { callIndex, time });
     for (const { sequence } of choices) latest += sequence.tokens.length;
@@ -475,10 +475,11 @@ function count(counters: Counters, prompt: LedgerPrompt, choices: readonly Choic
   else if (prompt.outcome !== 'new') counters.add(`fork/${prompt.outcome}`);
   if (prompt.restored > 0) counters.add('reasoning_restored');
   if (prompt.replacedCalls > 0) counters.add('calls_replaced', prompt.replacedCalls);
-  for (const { response, sequence, malformedToolCalls } of choices) {
+  for (const { response, sequence, turn } of choices) {
     counters.add('response_tokens', sequence.tokens.length);
     counters.add('tool_calls', response.toolCalls.length);
-    counters.add('malformed_tool_calls', malformedToolCalls);
+    counters.add('malformed_tool_calls', turn.malformedToolCalls);
+    counters.add('unread_tool_calls', turn.unreadToolCalls ?? 0);
     if (response.finishReason === 'length') counters.add('response_truncated');
   }
 }

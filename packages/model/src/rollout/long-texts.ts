@@ -7,7 +7,7 @@ import type { ChatFormat } from '@trinity-rft/chat';
 import { tokenByteTable } from '@trinity-rft/chat';
 import { ModelError, InvariantError } from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
-import type { RolloutLimits } from './sampling.js';
+import { howToFit, type RolloutLimits } from './sampling.js';
 
 export type EncodeText = (text: string) => Promise<Int32Array>;
 
@@ -97,7 +97,7 @@ function assertCouldFit(text: string, { format, sampler, limits = {} }: LongText
   const least = Math.ceil(Buffer.byteLength(text) / longestToken(format));
   if (least <= most) return;
   throw new ModelError(
-    `The prompt has ${text.length} characters, which are at least ${least} tokens; at most ${most}${most === maxPromptTokens ? ' (max_prompt_tokens)' : ''} are allowed. Shorten it, or send fewer messages.`,
+    `The prompt has ${text.length} characters, which are at least ${least} tokens; at most ${most}${most === maxPromptTokens ? ' (max_prompt_tokens)' : ''} are allowed. Shorten it, ${howToFit}.`,
     {
       status: 400,
       code: 'context_length_exceeded',

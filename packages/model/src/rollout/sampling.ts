@@ -96,9 +96,13 @@ function maxResponseTokens({ limits, promptLength, maxModelLen }: SamplingContex
   return Math.min(maximum, maxTotal - promptLength);
 }
 
+/** Ways to make a prompt fit, which complete a sentence that begins with "Shorten it, ". */
+export const howToFit =
+  'send fewer messages or tools, or a smaller response_format (both are parts of the prompt), or raise max_prompt_tokens or max_model_len';
+
 function promptTooLong(promptLength: number, limit: string): ModelError {
   return new ModelError(
-    `The prompt has ${promptLength} tokens; ${limit}. Shorten it, or send fewer messages.`,
+    `The prompt has ${promptLength} tokens; ${limit}. Shorten it, ${howToFit}.`,
     {
       status: 400,
       code: 'context_length_exceeded',

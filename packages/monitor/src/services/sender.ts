@@ -197,7 +197,7 @@ export function createSender(options: SenderOptions): Sender {
       if (stopped.signal.aborted) return undefined;
       failures += 1;
       warnOnce(
-        `${title}: ${describeError(error)}. The run continues; its records are kept in metrics.jsonl and sent later.`,
+        `${title}: ${describeError(error).replace(/\.$/, '')}. The run continues; its records are kept in metrics.jsonl and sent later.`,
       );
       const asked = error instanceof ServiceError ? error.retryAfterMs : 0;
       return Math.max(asked, Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - 1)));

@@ -23,7 +23,7 @@ export function applyFeedback(sql: Statements, feedback: Feedback): FeedbackResu
     sql.reward.run(
       feedback.reward,
       feedback.taskId ?? String(row['msg']),
-      feedback.runId,
+      feedback.runId ?? null,
       Number(row['id']),
     );
   }
@@ -47,8 +47,11 @@ function find(sql: Statements, name: string): readonly Row[] {
     : sql.ofMessage.all(msg).filter((row) => row['choice'] === Number(choice));
 }
 
+// Earlier versions stored the number 0 for feedback without one.
 const agrees = (row: Row, { reward, taskId, runId }: Feedback): boolean =>
-  row['reward'] === reward && row['run'] === runId && row['task'] === (taskId ?? row['msg']);
+  row['reward'] === reward &&
+  (row['run'] === (runId ?? null) || (row['run'] === 0 && runId === undefined)) &&
+  row['task'] === (taskId ?? row['msg']);
 
 /** Maximum number of ids in an error message, because a request may contain thousands. */
 const maxListed = 20;

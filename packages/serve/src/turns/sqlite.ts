@@ -140,7 +140,7 @@ function toRewarded(row: Record<string, unknown>, path: string): RewardedCall {
     session: String(row['session']),
     reward: Number(row['reward']),
     task: String(row['task']),
-    run: Number(row['run']),
+    run: row['run'] === null ? undefined : Number(row['run']),
     experience: decodeExperience(row['bytes'] as Uint8Array),
   };
 }

@@ -25,8 +25,12 @@ export interface Feedback {
    * @default undefined: each call is a separate task
    */
   readonly taskId?: string;
-  /** Number of the attempt at the task, from 0. */
-  readonly runId: number;
+  /**
+   * Number of the attempt at the task, from 0. Calls with the same number are one attempt.
+   * @default undefined: a call that continues the conversation of another one belongs to the same
+   * attempt; every other call is an attempt of its own
+   */
+  readonly runId?: number;
 }
 
 export interface FeedbackResult {
@@ -43,7 +47,8 @@ export interface RewardedCall {
   readonly session: string;
   readonly reward: number;
   readonly task: string;
-  readonly run: number;
+  /** Number of the attempt at the task; undefined if the client has given none. */
+  readonly run: number | undefined;
   /** Experience as it was recorded, without the reward. */
   readonly experience: Experience;
 }

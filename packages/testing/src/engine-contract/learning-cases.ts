@@ -9,6 +9,7 @@ import {
   trainOnce,
   type EngineFixture,
 } from './fixture.js';
+import { slope, updateCases } from './update-cases.js';
 
 export function learningCases({ onePass, ...fixture }: EngineFixture): void {
   const { withEngine, batch, tolerance, learningRate } = fixture;
@@ -195,5 +196,28 @@ export function learningCases({ onePass, ...fixture }: EngineFixture): void {
           trainer.backward(pass, { logprobs: new Float32Array(3) }),
         ).rejects.toBeInstanceOf(EngineError);
       }));
+  });
+
+  /** Rows of different temperatures, if the engine knows any but 1. */
+  const mixed = (engine: Engine): TokenBatch => ({
+    rows: batch().rows.map((row, i) => ({
+      ...row,
+      temperature: engine.capabilities.anyTemperature ? (i + 1) * 0.3 : 1,
+    })),
+  });
+  updateCases({
+    ...fixture,
+    withLearner: (work) =>
+      withEngine((engine) =>
+        work({
+          outputs: () => logprobsOf(engine, mixed(engine)),
+          backward: async (scale) => {
+            const pass = await engine.trainer.forward(mixed(engine));
+            const logprobs = pass.logprobs.map((_, i) => scale * slope(i));
+            await engine.trainer.backward(pass, { logprobs });
+          },
+          step: (options) => engine.trainer.step(options),
+        }),
+      ),
   });
 }

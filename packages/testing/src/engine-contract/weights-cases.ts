@@ -117,6 +117,17 @@ export function weightsCases({
         });
       }));
 
+    it('drops a gradient that was accumulated before loading', () =>
+      withFolder((directory) =>
+        withEngine(async ({ trainer }) => {
+          await trainer.save(directory, { optimizer: true });
+          const pass = await trainer.forward(batch());
+          await trainer.backward(pass, { logprobs: pass.logprobs.map(() => 1) });
+          await trainer.load(directory);
+          expect((await trainer.step({ learningRate, weightDecay: 0 })).gradNorm).toBe(0);
+        }),
+      ));
+
     it('hands a checkpoint to the sampler', () =>
       withFolder(async (directory) => {
         const scored = await withEngine(async (engine) => {

@@ -107,6 +107,7 @@ export function orderCases(create: CreateExperienceStore): void {
       'sample/model_version/min': 2,
       'sample/task_count': 2,
       'sample/run_count': 3,
+      'sample/experience_count': 3,
       'sample/stale_dropped': 0,
     });
   });

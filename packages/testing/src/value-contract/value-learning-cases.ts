@@ -3,6 +3,7 @@ import { EngineError } from '@trinity-rft/core';
 import type { ValueEngine } from '@trinity-rft/core/engine';
 import { describe, expect, it } from 'vitest';
 import { largestDifference } from '../engine-contract/fixture.js';
+import { slope, updateCases } from '../engine-contract/update-cases.js';
 import { fitOnce, valuesOf, type ValueFixture } from './fixture.js';
 
 export function valueLearningCases({
@@ -89,5 +90,24 @@ export function valueLearningCases({
           critic.backward(await critic.forward(batch()), new Float32Array(3)),
         ).rejects.toBeInstanceOf(EngineError);
       }));
+  });
+
+  updateCases({
+    tolerance,
+    learningRate,
+    withLearner: (work) =>
+      withCritic((critic) =>
+        work({
+          outputs: () => valuesOf(critic, batch()),
+          backward: async (scale) => {
+            const pass = await critic.forward(batch());
+            await critic.backward(
+              pass,
+              pass.values.map((_, i) => scale * slope(i)),
+            );
+          },
+          step: (options) => critic.step(options),
+        }),
+      ),
   });
 }

@@ -2,7 +2,7 @@
  * Makes one train step. The code is independent of the algorithm, which is passed as functions, and
  * of the engine, which is called through its interface.
  */
-import { type Clock, type Metrics, InvariantError } from '@trinity-rft/core';
+import { type Clock, type LossOutput, type Metrics, InvariantError } from '@trinity-rft/core';
 import type { TrainEngine, ValueEngine, OptimizerOptions } from '@trinity-rft/core/engine';
 import { prefixMetrics, type Algorithm } from '@trinity-rft/core/internal';
 import type { Lease } from '@trinity-rft/core/store';
@@ -14,7 +14,7 @@ import { requirementsOf } from './requirements.js';
 import { assertSamePolicy } from './same-policy.js';
 import { stopwatch } from './stopwatch.js';
 import { targetMetrics } from './target-metrics.js';
-import { targetsOf, usedAdvantages, type TrainerState } from './targets.js';
+import { targetsOf, usedAdvantages, type TrainerState, type Targets } from './targets.js';
 import { updateActor, updateCritic, whole } from './updates.js';
 
 export interface TrainStepOptions {
@@ -54,6 +54,12 @@ export interface TrainStepResult {
   readonly metrics: Metrics;
   /** State for the next step. */
   readonly state: TrainerState;
+  /**
+   * True if the policy had to learn from advantages other than 0, but the gradient of its loss is 0
+   * at every token.
+   * @default false
+   */
+  readonly isIdle?: boolean;
 }
 
 /**
@@ -133,8 +139,16 @@ async function learn(lease: Lease, options: TrainStepOptions): Promise<TrainStep
     ...criticUpdate,
     ...time.metrics(),
   };
-  return { metrics, state: targets.state };
+  return { metrics, state: targets.state, isIdle: trainsActor && isIdle(policy, targets) };
 }
+
+const isIdle = (
+  { gradLogprobs, gradEntropy }: LossOutput,
+  { actionMask, advantages }: Targets,
+): boolean =>
+  gradLogprobs.every((gradient) => gradient === 0) &&
+  (gradEntropy?.every((gradient) => gradient === 0) ?? true) &&
+  advantages.some((advantage, token) => advantage !== 0 && actionMask[token] === 1);
 
 function assertCritic({ critic, algorithm: { needs, valueLoss } }: TrainStepOptions): void {
   const hasCritic = critic !== undefined;

@@ -47,8 +47,8 @@ export interface WorkflowClassOptions extends Declaration<unknown> {
 /**
  * Declares a workflow that `default_workflow_type` can name. Export the result from a plugin, or
  * pass it to the launcher.
- * @throws ConfigError for a name with characters that are not allowed, without `run` or a class, and
- * for `args` that are not a schema
+ * @throws ConfigError for a name with characters that are not allowed, without `run` or a class, for
+ * `args` that are not a schema, and for an unknown option
  */
 export function defineWorkflow<Args = AnyArgs>(
   options: WorkflowFunctionOptions<Args> | WorkflowClassOptions,
@@ -61,12 +61,15 @@ export function defineWorkflow<Args = AnyArgs>(
 
 const kind = 'trinity-rft.workflow';
 
+/** Options of both kinds of workflows. */
+const declared = { args: 'schema', needs: 'any' } as const;
+
 /** Returns the function that checks arguments, or undefined if there is no schema. */
 const checkOf = (args: ArgsSchema | undefined): WorkflowDefinition['checkArgs'] =>
   args && ((given) => workflowArgProblems(args, given));
 
 function ofFunction<Args>(options: WorkflowFunctionOptions<Args>): WorkflowDefinition {
-  const name = checkDefinition('Workflow', options, { run: 'function', args: 'schema' });
+  const name = checkDefinition('Workflow', options, { ...declared, run: 'function' });
   const { args, needs, run } = options;
   const read = (given: AnyArgs): Args =>
     args === undefined ? (given as Args) : readWorkflowArgs(args, given);
@@ -84,7 +87,7 @@ function ofFunction<Args>(options: WorkflowFunctionOptions<Args>): WorkflowDefin
 }
 
 function ofClass(options: WorkflowClassOptions): WorkflowDefinition {
-  const name = checkDefinition('Workflow', options, { workflow: 'class', args: 'schema' });
+  const name = checkDefinition('Workflow', options, { ...declared, workflow: 'class' });
   const { workflow: Class, args, needs } = options;
   return {
     kind,

@@ -45,7 +45,7 @@ export function createRegistry<T>(kind: string, others: OtherNames = none): Regi
       if (entries.has(name)) {
         throw new ConfigError(
           `A ${kind} named "${name}" is already registered. Choose another name.`,
-          { code: 'DUPLICATE_NAME' },
+          { code: 'DUPLICATE_NAME', details: { name } },
         );
       }
       entries.set(name, value);

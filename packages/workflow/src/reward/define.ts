@@ -29,7 +29,8 @@ export type AuthoredReward =
 /**
  * Declares a reward function that `default_reward_fn_type` can name. Export the result from a
  * plugin, or pass it to the launcher.
- * @throws ConfigError for a name with characters that are not allowed, and without `score`
+ * @throws ConfigError for a name with characters that are not allowed, without `score`, and for
+ * an unknown option
  */
 export function defineReward(options: {
   readonly name: string;
@@ -40,7 +41,7 @@ export function defineReward(options: {
   const { needs, score } = options;
   return {
     kind: 'trinity-rft.reward',
-    name: checkDefinition('Reward function', options, { score: 'function' }),
+    name: checkDefinition('Reward function', options, { score: 'function', needs: 'any' }),
     needs,
     create: () => score as RewardFn,
   };

@@ -33,7 +33,7 @@ export const addServe: AddCommand = (program, { exitWith }) =>
     .description('serve the model to a running product, and train on its feedback')
     .option('--port <number>', 'instead of explorer.proxy_port; 0 = any free port')
     .option('--host <address>', 'instead of explorer.listen_address')
-    .option('--no-train', 'another process trains, with mode: train')
+    .option('--no-train', 'another process trains, with mode: train, or none does')
     .option(
       '--model <name=path>',
       'without a configuration: serve models by name, without training; a run, checkpoint, model folder, GGUF file or export; may be repeated',
@@ -64,7 +64,7 @@ Clients send the key in TRINITY_SERVE_KEY, or the one that is shown at the start
 
   trinity serve train.yaml                             trains on the product's feedback
   trinity serve --openai-fine-tuning --model gpt-4.1-mini=./SmolLM2-360M-Instruct
-  trinity serve --model agent=runs/agent/train         serves a trained model, and newer checkpoints when they appear`,
+  trinity serve --model agent=runs/agent/train         serves the best evaluated checkpoint of a run, else the newest, also of later ones`,
     )
     .action(exitWith(serveCommand));
 

@@ -1,6 +1,13 @@
 /** The steps of a rollout, each with the discounted sum of its own and all later rewards. */
-import { type Experience, groupBy, RewardError, taskKey, uid } from '@trinity-rft/core';
-import { rewardOf } from './groups.js';
+import {
+  type Experience,
+  groupBy,
+  type Metrics,
+  RewardError,
+  taskKey,
+  uid,
+} from '@trinity-rft/core';
+import { rewardOf, unevenMetrics } from './groups.js';
 import { inOrderOfSteps } from './runs.js';
 
 export interface Step {
@@ -32,12 +39,10 @@ export interface StepOptions {
  * @throws RewardError for a reward that is missing or not finite, and for a step reward or state of
  * another type
  */
-export function toSteps(
-  run: readonly Experience[],
-  { gamma, stepRewardKey = 'step_reward', envStateHashKey = 'env_state_hash' }: StepOptions,
-): readonly Step[] {
+export function toSteps(run: readonly Experience[], options: StepOptions): readonly Step[] {
   const ordered = inOrderOfSteps(run);
-  const given = ordered.map((experience) => numberIn(experience, stepRewardKey));
+  const { gamma, envStateHashKey = 'env_state_hash' } = options;
+  const given = ordered.map((experience) => stepRewardOf(experience, options));
   const rewards = given.every((value) => value === undefined)
     ? ordered.map((experience, i) => (i === ordered.length - 1 ? rewardOf(experience) : 0))
     : given.map((value, i) => rewardOf({ ...ordered[i]!, reward: value ?? 0 }));
@@ -52,7 +57,22 @@ export function toSteps(
   }));
 }
 
-function numberIn(experience: Experience, key: string): number | undefined {
+/** Returns the metrics of {@link unevenMetrics} for the rollouts without any step reward. */
+export function unevenSteps(runs: readonly (readonly Step[])[], options: StepOptions): Metrics {
+  const all = runs.map((run) => run.map(({ experience }) => experience));
+  return unevenMetrics(
+    all.filter((run) => run.every((step) => stepRewardOf(step, options) === undefined)),
+  );
+}
+
+/**
+ * Returns the step reward in the info of an experience, or undefined if there is none.
+ * @throws RewardError for a step reward that is not a number
+ */
+function stepRewardOf(
+  experience: Experience,
+  { stepRewardKey: key = 'step_reward' }: Pick<StepOptions, 'stepRewardKey'>,
+): number | undefined {
   const value = experience.info[key] ?? undefined;
   if (value === undefined || typeof value === 'number') return value;
   throw wrongField(experience, key, 'Write a number, or leave it out');

@@ -91,7 +91,8 @@ export interface TaskOperatorOptions<S extends ArgSpec> extends TaskOperatorFact
 
 /**
  * Declares an operator of the task pipeline. Export the result from a plugin.
- * @throws ConfigError for a name with characters that are not allowed, and without `create`
+ * @throws ConfigError for a name with characters that are not allowed, without `create`, and for
+ * an unknown option
  */
 export function defineTaskOperator<const S extends ArgSpec = Readonly<Record<never, never>>>(
   options: TaskOperatorOptions<S>,
@@ -99,7 +100,12 @@ export function defineTaskOperator<const S extends ArgSpec = Readonly<Record<nev
   const { args = {} as S, auxiliaryModel, adds, create } = options;
   return {
     kind: 'trinity-rft.task-operator',
-    name: checkDefinition('Task operator', options, { create: 'function' }),
+    name: checkDefinition('Task operator', options, {
+      create: 'function',
+      args: 'any',
+      auxiliaryModel: 'any',
+      adds: 'any',
+    }),
     args,
     auxiliaryModel,
     adds,

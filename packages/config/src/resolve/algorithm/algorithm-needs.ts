@@ -1,7 +1,9 @@
 /** Checks that the file provides the pairs, experts and teacher that an algorithm needs. */
-import type { KeyPath } from '../../source/node.js';
+import { nodeAt, type KeyPath } from '../../source/node.js';
+import { nowhere } from '../../source/problem.js';
 import type { StageContext } from '../base/context.js';
 import type { AlgorithmConfig, AuxiliaryModelConfig } from '../base/resolved.js';
+import { keptRuns, workflowsSelect } from './algorithm.js';
 
 const lossKey: KeyPath = ['algorithm', 'policy_loss_fn'];
 const entropyKey: KeyPath = ['algorithm', 'entropy_loss_fn'];
@@ -20,6 +22,7 @@ export function checkNeeds(
   checkPairs(context, config);
   checkExperts(context, config);
   checkTeacher(context, config, auxiliaryModels);
+  warnOfImitation(context, config);
 }
 
 const setOne = (context: StageContext, ...paths: readonly KeyPath[]): KeyPath =>
@@ -74,18 +77,43 @@ function checkExperts(
 }
 
 /**
- * Warns if an algorithm needs a teacher and there is no auxiliary model. This is not an error,
- * because a workflow may use a teacher that is not in the configuration.
+ * Reports an algorithm that needs a teacher in mode `serve`, where nothing asks one. Warns if there
+ * is no auxiliary model in mode `both`. This is not an error, because a workflow may use a teacher
+ * that is not in the configuration.
  */
 function checkTeacher(
   context: StageContext,
   { needs, algorithmType }: AlgorithmConfig,
   models: readonly AuxiliaryModelConfig[],
 ): void {
-  if (!needs.teacherLogprobs || models.length > 0 || context.mode !== 'both') return;
-  const key = context.isSet('algorithm', 'advantage_fn') ? 'advantage_fn' : 'algorithm_type';
+  if (!needs.teacherLogprobs) return;
+  const key = setOne(context, ['algorithm', 'advantage_fn']);
+  // The command serves files of other modes too, and refuses commits.
+  if (context.mode === 'serve' && nodeAt(context.tree, ['mode'])?.at.line !== nowhere.line)
+    return context.report(
+      key,
+      `${algorithmType} learns from the log-probabilities that a teacher gives every token, which the answers to a product do not have. Use an algorithm that learns from rewards, such as grpo; trinity serve --model NAME=RUN serves a trained model.`,
+      [typeKey, ['mode']],
+    );
+  if (models.length > 0 || context.mode !== 'both') return;
   context.warn(
-    ['algorithm', key],
+    key,
     `${algorithmType} learns from the log-probabilities that a teacher gives every token, and explorer.auxiliary_models is empty. Add the teacher there, and use a workflow that asks it, such as on_policy_distill_workflow.`,
+  );
+}
+
+/**
+ * Warns of a policy loss that reads no advantages if nothing selects the rollouts to imitate. Says
+ * nothing of stored experiences, which may have been selected.
+ */
+function warnOfImitation(context: StageContext, config: AlgorithmConfig): void {
+  const { needsRollouts, policyLossFn, needs } = config;
+  const { mode, input } = context;
+  if (!needsRollouts || needs.pairs || (mode !== 'both' && mode !== 'serve')) return;
+  if (needs.advantages || keptRuns(context, config) !== 'all' || workflowsSelect(context)) return;
+  if (input.data_processor.experience_pipeline.operators.length > 0) return;
+  context.warn(
+    setOne(context, lossKey),
+    `the policy loss "${policyLossFn.name}" imitates every answer, good or bad: it reads no advantages, so rewards have no effect. Use algorithm_type: raft, which imitates the best runs, or a policy loss with advantages, such as ppo.`,
   );
 }

@@ -1,5 +1,5 @@
 /** Resolves and checks the algorithm: its preset, changed by the settings of the file. */
-import type { AdvantagePart, AlgorithmPreset, PartRef } from '@trinity-rft/algorithm';
+import type { AlgorithmPreset, PartRef } from '@trinity-rft/algorithm';
 import { ConfigError } from '@trinity-rft/core';
 import type { AlgorithmConfig, ModelConfig, PartConfig } from '../base/resolved.js';
 import type { PartKey } from '../../schema/algorithm.js';
@@ -34,17 +34,15 @@ export function deriveAlgorithm(
   model: ModelConfig,
   engine: string,
 ): AlgorithmConfig {
-  const { tables } = context;
   const preset = presetOf(context);
   const parts = withoutEntropyMetric(context, engine, deriveParts(context, preset));
-  const advantage = parts.advantageFn && tables.advantageFns[parts.advantageFn.name];
   if (preset.schema !== 'dpo') warnOfKlLoss(context, parts.klLossFn);
   warnOfNone(context, parts);
   const config = {
     ...resolveSection(context.sections.algorithm, context.input.algorithm),
     ...parts,
     schema: preset.schema,
-    repeatTimes: deriveRepeatTimes(context, preset, comparesRuns(advantage, parts.advantageFn)),
+    repeatTimes: deriveRepeatTimes(context, preset, comparesRuns(context, parts)),
     needsRollouts: preset.schema === 'experience',
     rolloutCorrection: deriveRolloutCorrection(context, preset.schema === 'experience'),
     optimizer: deriveOptimizer(context),
@@ -152,10 +150,20 @@ function deriveAdvantage(
  * Returns true if the advantage function compares the rollouts of a task with each other. For some
  * functions, this depends on the arguments.
  */
-function comparesRuns(part: AdvantagePart | undefined, chosen: PartConfig | undefined): boolean {
-  const facts = part?.comparesRuns ?? false;
-  return typeof facts === 'function' ? facts(chosen?.args ?? {}) : facts;
+export function comparesRuns(
+  { tables }: StageContext,
+  { advantageFn: chosen }: Pick<AlgorithmConfig, 'advantageFn'>,
+): boolean {
+  const facts = chosen && tables.advantageFns[chosen.name]?.comparesRuns;
+  return typeof facts === 'function' ? facts(chosen?.args ?? {}) : (facts ?? false);
 }
+
+/** Returns how many rollouts of a task the advantage function leaves to be trained on. */
+export const keptRuns = (
+  { tables }: StageContext,
+  { advantageFn: chosen }: Pick<AlgorithmConfig, 'advantageFn'>,
+): 'all' | 'some' | 'one' =>
+  (chosen && tables.advantageFns[chosen.name]?.keeps(chosen.args)) ?? 'all';
 
 function deriveRepeatTimes(
   context: StageContext,
@@ -177,7 +185,7 @@ function deriveRepeatTimes(
 }
 
 /** Returns true if every workflow for training selects the experiences to train on. */
-function workflowsSelect({ input, workflows }: StageContext): boolean {
+export function workflowsSelect({ input, workflows }: StageContext): boolean {
   const { tasksets, default_workflow_type: shared } = input.buffer.explorer_input;
   const names = tasksets.map(({ default_workflow_type: own }) => own ?? shared);
   return names.length > 0 && names.every((name) => workflows?.find(name ?? '')?.selects === true);
@@ -189,8 +197,7 @@ const isNormed = (mode: unknown): boolean => normedModes.includes(mode as string
 
 /**
  * Derives the loss aggregation. `algorithm.loss_agg_mode` applies to all terms, and the argument
- * `loss_agg_mode` of the policy loss only to the policy loss. Reports a problem if they contradict
- * each other.
+ * `loss_agg_mode` of the policy loss only to the policy loss.
  */
 function deriveAggregation(
   context: StageContext,
@@ -199,15 +206,7 @@ function deriveAggregation(
   { maxResponseTokens }: ModelConfig,
 ): Pick<AlgorithmConfig, 'lossAggMode' | 'lossAggNorm'> {
   const { loss_agg_mode: own, loss_agg_norm: norm } = context.input.algorithm;
-  const path: KeyPath = ['algorithm', 'policy_loss_fn_args', 'loss_agg_mode'];
   const { lossAggMode: ofLoss } = args;
-  if (own !== null && context.isSet(...path) && typeof ofLoss === 'string' && ofLoss !== own) {
-    context.report(
-      path,
-      `got "${ofLoss}", but algorithm.loss_agg_mode is "${own}". Keep one of the two.`,
-      [['algorithm', 'loss_agg_mode']],
-    );
-  }
   const divisor = norm ?? preset.lossAggNorm;
   const lossAggMode = own ?? preset.lossAggMode;
   const normKey: KeyPath = ['algorithm', 'loss_agg_norm'];

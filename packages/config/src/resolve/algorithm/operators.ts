@@ -3,10 +3,10 @@
  * algorithm. Mode train has no operators.
  */
 import { didYouMean } from '@trinity-rft/core/support';
-import type { ModelConfig, PartConfig } from '../base/resolved.js';
+import type { AlgorithmConfig, ModelConfig, PartConfig } from '../base/resolved.js';
 import { missingNames } from '../../schema/known-names.js';
 import type { KeyPath } from '../../source/node.js';
-import { presetOf } from './algorithm.js';
+import { comparesRuns, keptRuns, presetOf } from './algorithm.js';
 import type { StageContext } from '../base/context.js';
 import { derivePart, tryBuild } from './parts.js';
 
@@ -15,8 +15,11 @@ const section: KeyPath = ['data_processor', 'experience_pipeline', 'operators'];
 export function deriveOperators(
   context: StageContext,
   { maxResponseTokens }: Pick<ModelConfig, 'maxResponseTokens'>,
+  algorithm: AlgorithmConfig,
 ): readonly PartConfig[] {
-  const chosen = chosenOperators(context).map((part) => withLength(part, maxResponseTokens));
+  const chosen = chosenOperators(context, maxResponseTokens);
+  if (context.mode === 'both' || context.mode === 'serve')
+    warnOfIdle(context, chosen, { maxResponseTokens, algorithm });
   if (context.mode !== 'train') return chosen;
   if (
     context.isSet(...section) &&
@@ -30,10 +33,7 @@ export function deriveOperators(
   return [];
 }
 
-/**
- * Replaces the placeholder `max_response_tokens`, which presets use as a value of arguments, with
- * the maximum response length.
- */
+/** Replaces the argument value `max_response_tokens` with the maximum response length. */
 const withLength = ({ name, args }: PartConfig, maxResponseTokens: number): PartConfig => ({
   name,
   args: Object.fromEntries(
@@ -44,13 +44,14 @@ const withLength = ({ name, args }: PartConfig, maxResponseTokens: number): Part
   ),
 });
 
-function chosenOperators(context: StageContext): readonly PartConfig[] {
+function chosenOperators(context: StageContext, maxResponseTokens: number): readonly PartConfig[] {
   const { operators: table } = context.tables;
   const preset = presetOf(context).operators ?? [];
   if (!context.isSet(...section))
     return preset.flatMap((choice) => {
       const place = { name: section, args: [...section, 'args'], kind: 'operator' };
-      return derivePart(context, place, table, { name: choice.name, preset: choice }) ?? [];
+      const part = derivePart(context, place, table, { name: choice.name, preset: choice });
+      return part ? withLength(part, maxResponseTokens) : [];
     });
   const { operators } = context.input.data_processor.experience_pipeline;
   return operators.flatMap(({ name }, index) => {
@@ -64,10 +65,11 @@ function chosenOperators(context: StageContext): readonly PartConfig[] {
       reportUnknown(context, place.name, name);
       return [];
     }
-    const part = derivePart(context, place, table, { name, preset: undefined });
-    if (part !== undefined)
-      tryBuild(context, place, row.args, () => row.make(`operator "${name}"`, part.args));
-    return part ?? [];
+    const derived = derivePart(context, place, table, { name, preset: undefined });
+    if (derived === undefined) return [];
+    const part = withLength(derived, maxResponseTokens);
+    tryBuild(context, place, row.args, () => row.make(`operator "${name}"`, part.args));
+    return part;
   });
 }
 
@@ -81,3 +83,51 @@ function reportUnknown(context: StageContext, path: KeyPath, name: string): void
     `got ${name === '' ? 'nothing' : `"${name}"`}, expected one of ${known.join(', ')}.${didYouMean(name, known)}`,
   );
 }
+
+/** Warns of operators of the file that change nothing, or that leave nothing to compare. */
+function warnOfIdle(
+  context: StageContext,
+  operators: readonly PartConfig[],
+  {
+    maxResponseTokens: longest,
+    algorithm,
+  }: { readonly maxResponseTokens: number; readonly algorithm: AlgorithmConfig },
+): void {
+  if (!context.isSet(...section)) return;
+  const { tasksets } = context.input.buffer.explorer_input;
+  for (const { name, args } of operators) {
+    const index = context.input.data_processor.experience_pipeline.operators.findIndex(
+      (operator) => operator.name === name,
+    );
+    const at = (...keys: KeyPath): KeyPath => [...section, index, ...keys];
+    const { maxResponseLength: limit, cacheLength, cacheShare, threshold } = args as Numbers;
+    const start = limit - Math.max(cacheLength, cacheShare * limit);
+    if (name === 'overlong_penalty' && start >= longest)
+      context.warn(
+        at('args', 'max_response_length'),
+        `got ${limit}, so only answers of more than ${start} tokens are penalised, and none is longer than max_response_tokens, ${longest}. Use max_response_tokens.`,
+      );
+    if (
+      name === 'pass_rate_calculator' &&
+      !tasksets.some(({ data_selector: { selector_type: type } }) => type === 'difficulty_based')
+    )
+      context.warn(
+        at('name'),
+        'tells pass rates to selectors that choose tasks by them, and no task set has data_selector.selector_type: difficulty_based. It only writes metrics, selection/*.',
+      );
+    if (
+      name === 'reward_filter' &&
+      threshold > 0 &&
+      comparesRuns(context, algorithm) &&
+      keptRuns(context, algorithm) === 'all'
+    )
+      context.warn(
+        at('name'),
+        `drops runs with a reward below ${threshold} before ${algorithm.advantageFn?.name} compares those of a task, so good runs are compared with good ones only; with rewards of 0 and 1 nothing is learned. Remove it, or use algorithm_type: raft, which imitates the best run.`,
+      );
+  }
+}
+
+type Numbers = Readonly<
+  Record<'maxResponseLength' | 'cacheLength' | 'cacheShare' | 'threshold', number>
+>;

@@ -4,11 +4,19 @@ import { inherit, resolveSection } from '../../schema/resolve-section.js';
 import { critic as criticSection, criticOptimizer } from '../../schema/trainer.js';
 import type { CriticConfig, OptimizerConfig, TrainBatchConfig } from '../base/resolved.js';
 import type { KeyPath } from '../../source/node.js';
-import type { StageContext } from '../base/context.js';
+import { sayIgnored, type StageContext } from '../base/context.js';
 
 export function deriveOptimizer(context: StageContext): OptimizerConfig {
   const { optimizer } = context.input.algorithm;
   const at = (key: string): KeyPath => ['algorithm', 'optimizer', key];
+  const { lr_warmup_steps: ofCritic } = context.input.trainer.trainer_config.critic.optim;
+  if (optimizer.lr_warmup_steps >= 0 && (ofCritic ?? 0) >= 0)
+    sayIgnored(
+      context,
+      ['algorithm', 'optimizer'],
+      ['lr_warmup_steps_ratio'],
+      `lr_warmup_steps, ${optimizer.lr_warmup_steps}, decides. Remove one of the two.`,
+    );
   return {
     ...resolveSection(optimizerSection, optimizer),
     clipGradNorm: oneBound(

@@ -51,7 +51,7 @@ export interface StageContext extends StageTree, NameTables {
    * once, and only if it has no effect in any stage.
    */
   readonly ignore: (path: KeyPath, reason: string) => void;
-  /** Adds problems that already have a position. */
+  /** Adds problems that already have a position, and counts their keys as reported. */
   readonly add: (problems: readonly LocatedProblem[]) => void;
 }
 
@@ -117,7 +117,10 @@ export function stageContext(
         findings.warnings.push(warning);
       else findings.inherited.push([stage.stageIndex, warning]);
     },
-    add: (problems) => findings.problems.push(...problems),
+    add: (problems) => {
+      findings.problems.push(...problems);
+      failed.push(...problems.map(({ key }) => inStage(key)));
+    },
   };
 }
 

@@ -200,8 +200,8 @@ export interface ModelConfig extends Resolved<typeof model> {
   /** Hub id of the model; undefined if the file gives a path. */
   readonly hubId: string | undefined;
   /**
-   * True to start from the last checkpoint of the previous stage. `modelPath` then names the model
-   * of the latest earlier stage that names a model.
+   * True to start from the last checkpoint of the last stage before that trains. `modelPath` then
+   * names the model which that stage started from.
    */
   readonly fromPreviousStage: boolean;
   /** Jinja template that replaces the chat template of the model folder. */
@@ -310,6 +310,12 @@ export interface TrainBatchConfig {
    * if it depends on the number of model calls, or if nothing is explored.
    */
   readonly perExploreStep: number | undefined;
+  /**
+   * Number of these units that are trained on, if the advantage function keeps one rollout of each
+   * task.
+   * @default `perExploreStep`
+   */
+  readonly keptPerExploreStep?: number;
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   type MapNode,
   type Node,
 } from '../../source/node.js';
+import type { StageConfig } from './resolved.js';
 
 export interface StageTree {
   /** Name of the stage; undefined for the only stage of a file without stages. */
@@ -22,17 +23,21 @@ export interface StageTree {
 }
 
 /**
- * Calls `work` for each stage in order, with the result for the previous stage, and returns all
- * results.
+ * Resolves the stages in order.
+ * @param work resolves a stage. `previous` is the last stage before it that trains
  */
-export function mapStages<T, U>(
+export function mapStages<T>(
   [first, ...rest]: readonly [T, ...T[]],
-  work: (stage: T, previous: U | undefined) => U,
-): readonly [U, ...U[]] {
-  const mapped: [U, ...U[]] = [work(first, undefined)];
-  for (const stage of rest) mapped.push(work(stage, mapped.at(-1)));
+  work: (stage: T, previous: StageConfig | undefined) => StageConfig,
+): readonly [StageConfig, ...StageConfig[]] {
+  const mapped: [StageConfig, ...StageConfig[]] = [work(first, undefined)];
+  for (const stage of rest) mapped.push(work(stage, lastTrained(mapped)));
   return mapped;
 }
+
+/** Returns the last stage that trains: a benchmark has no checkpoints. */
+export const lastTrained = (stages: readonly StageConfig[]): StageConfig | undefined =>
+  stages.findLast(({ mode }) => mode !== 'bench');
 
 /**
  * Merges each stage with the top level. Merges sections key by key, and replaces lists. A stage

@@ -114,15 +114,21 @@ function storedBuffer(
   };
 }
 
-const rowsOf = (
+function rowsOf(
   context: StageContext,
   path: KeyPath,
   input: BufferInput,
   model: ModelConfig,
-): SupervisedBufferConfig => ({
-  ...deriveDataset(context, path, input, model),
-  storageType: 'file',
-});
+): SupervisedBufferConfig {
+  if (input.data_selector.selector_type === 'sequential')
+    sayIgnored(
+      context,
+      [...path, 'data_selector'],
+      ['seed'],
+      'It is for selector_type: shuffle and random.',
+    );
+  return { ...deriveDataset(context, path, input, model), storageType: 'file' };
+}
 
 /**
  * Resolves rows to imitate. If `storage_type` is not set, the rows are in a file, as in
@@ -255,7 +261,7 @@ function checkStored(context: StageContext, path: string | undefined): void {
     const key = context.isSet(...at('path')) ? at('path') : at('storage_type');
     context.report(
       key,
-      `mode train reads stored experiences, but there is no ${path}. Use storage_type: sql with the path of the database of an earlier run; or set buffer.explorer_input.taskset, to train beside explorers.`,
+      `mode train reads stored experiences, but there is no ${path}. Use storage_type: sql with the path of the database of an earlier run; or set buffer.explorer_input.taskset, to train beside explorers; or start trinity serve --no-train with the same names first, to train beside a server.`,
       [at('path'), ['mode']],
     );
   }

@@ -134,6 +134,7 @@ const keysOfKinds = {
 const keysOfOrders: Readonly<Record<string, readonly string[]>> = {
   feature_keys: ['offline_easy2hard', 'difficulty_based'],
   kwargs: ['difficulty_based'],
+  seed: ['shuffle', 'random', 'difficulty_based'],
 };
 
 function sayUnreadKeys(
@@ -193,7 +194,7 @@ function deriveRolloutArgs(
   { model, rolloutModel }: Pick<TasksetNeeds, 'model' | 'rolloutModel'>,
 ): Required<RolloutArgs> {
   const own = resolveSection(generation, input);
-  const { maxModelLen } = rolloutModel;
+  const { maxModelLen, maxResponseTokens } = rolloutModel;
   if (own.maxTokens !== undefined && own.maxTokens >= maxModelLen) {
     const rolloutKey = ['explorer', 'rollout_model', 'max_model_len'];
     const key = context.isSet(...rolloutKey) ? rolloutKey : ['model', 'max_model_len'];
@@ -203,6 +204,13 @@ function deriveRolloutArgs(
       [...place, 'max_tokens'],
       `got ${own.maxTokens}, which leaves no room for a prompt within ${key.join('.')}, ${maxModelLen}. Lower it${raise}.`,
       [['model'], rolloutKey],
+    );
+  } else if (own.maxTokens !== undefined && own.maxTokens > maxResponseTokens) {
+    const rolloutKey = ['explorer', 'rollout_model', 'max_response_tokens'];
+    const key = context.isSet(...rolloutKey) ? rolloutKey : ['model', 'max_response_tokens'];
+    context.warn(
+      [...place, 'max_tokens'],
+      `got ${own.maxTokens}, but no answer is longer than ${key.join('.')}, ${maxResponseTokens}. Raise that one, or lower this one.`,
     );
   }
   return { ...inherit(own, { ...rolloutModel, maxTokens: rolloutModel.maxResponseTokens }), n: 1 };

@@ -5,6 +5,7 @@ import { expertCount } from '@trinity-rft/algorithm/internal';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 import type { AlgorithmConfig, SynchronizerConfig, TrainBatchConfig } from '../base/resolved.js';
+import { keptRuns } from '../algorithm/algorithm.js';
 
 const sizeKey: KeyPath = ['buffer', 'train_batch_size'];
 const unitKey: KeyPath = ['buffer', 'train_batch_unit'];
@@ -40,6 +41,7 @@ export function deriveTrainBatch(
     context.warn(unitKey, 'ignored. A train step reads rows of the data set.');
   const share = expertShare(algorithm);
   const perExploreStep = buffer.batch_size * (unit === 'tasks' ? 1 : algorithm.repeatTimes);
+  const kept = keptRuns(context, algorithm) === 'one' ? buffer.batch_size : perExploreStep;
   const size = buffer.train_batch_size || batchWith(perExploreStep, share);
   if (
     buffer.train_batch_size === 0 &&
@@ -57,15 +59,18 @@ export function deriveTrainBatch(
     own,
     unit,
     perExploreStep: explores && unit !== 'experiences' ? perExploreStep : undefined,
+    ...(kept < perExploreStep && { keptPerExploreStep: kept }),
   };
   const { replay_buffer: replay } = buffer.trainer_input.experience_buffer;
-  if (explores && !replay.enable) explainFit(context, batch, { perExploreStep, timing });
+  if (explores && !replay.enable) explainFit(context, batch, { perExploreStep, kept, timing });
   return batch;
 }
 
 interface Fit {
   /** Number of rollouts or tasks per explore step. */
   readonly perExploreStep: number;
+  /** Number of these that are trained on. */
+  readonly kept: number;
   readonly timing: Timing;
 }
 
@@ -73,19 +78,21 @@ interface Fit {
 function explainFit(
   context: StageContext,
   { size, own, unit }: TrainBatchConfig,
-  { perExploreStep, timing }: Fit,
+  { perExploreStep, kept, timing }: Fit,
 ): void {
   const { batch_size: tasks } = context.input.buffer;
   if (own <= 0) return;
   const got = own === size ? `got ${own}` : `got ${size}, of which ${size - own} are expert rows`;
-  const makes = `an explore step makes ${perExploreStep} ${unit === 'tasks' ? 'tasks' : `runs (batch_size ${tasks} x repeat_times ${perExploreStep / tasks})`}`;
+  const ofWhich = kept < perExploreStep ? `, of which ${kept} are kept` : '';
+  const makes = `an explore step makes ${perExploreStep} ${unit === 'tasks' ? 'tasks' : `runs (batch_size ${tasks} x repeat_times ${perExploreStep / tasks})`}${ofWhich}`;
   if (unit === 'experiences')
     context.warn(
       unitKey,
       `experiences are counted, one for each call of the model: ${makes} of one or more experiences, so it is trained on in ${trainSteps(perExploreStep / own)} or more, depending on the calls. ${ageOf(context, timing)} Remove the key to train once per explore step.`,
     );
   else if (own < perExploreStep) {
-    const steps = Math.ceil(perExploreStep / own);
+    const steps = Math.ceil(kept / own);
+    if (steps === 1) return;
     context.warn(
       sizeKey,
       `${got}, but ${makes}, so each is trained on in ${steps} train steps. ${ageOf(context, timing, steps)} Remove the key to train once per explore step.`,
@@ -122,15 +129,21 @@ function ageOf(
 
 /**
  * Returns the number of train steps for a number of explore steps, if every rollout succeeds and
- * nothing is filtered out. Returns undefined if it depends on the number of model calls.
+ * no operator filters any out. Returns undefined if it depends on the number of model calls.
  */
 export function trainStepsOf(batch: TrainBatchConfig, exploreSteps: number): number | undefined {
-  const { own, perExploreStep = Number.NaN } = batch;
   const cycle = trainCycleOf(batch);
   if (!cycle) return undefined;
   const rest = exploreSteps % cycle.exploreSteps || 0;
   const whole = ((exploreSteps - rest) / cycle.exploreSteps) * cycle.trainSteps;
-  return whole + Math.ceil((rest * perExploreStep) / own);
+  return whole + Math.ceil((rest * cycle.rows) / batch.own);
+}
+
+interface TrainCycle {
+  readonly exploreSteps: number;
+  readonly trainSteps: number;
+  /** Number of rollouts or tasks per explore step that are trained on. */
+  readonly rows: number;
 }
 
 /**
@@ -141,12 +154,13 @@ export function trainStepsOf(batch: TrainBatchConfig, exploreSteps: number): num
 export function trainCycleOf({
   own,
   perExploreStep,
-}: TrainBatchConfig): { readonly exploreSteps: number; readonly trainSteps: number } | undefined {
-  if (perExploreStep === undefined || own <= 0) return undefined;
+  keptPerExploreStep: rows = perExploreStep,
+}: TrainBatchConfig): TrainCycle | undefined {
+  if (perExploreStep === undefined || rows === undefined || own <= 0) return undefined;
   const before = Math.ceil(own / perExploreStep) - 1;
   // Each batch takes so many rows of its last explore step more than the batch before it left.
-  const trainSteps = Math.ceil(perExploreStep / (own - before * perExploreStep));
-  return { trainSteps, exploreSteps: trainSteps * before + 1 };
+  const trainSteps = Math.ceil(rows / (own - before * rows));
+  return { trainSteps, exploreSteps: trainSteps * before + 1, rows };
 }
 
 /**

@@ -9,7 +9,7 @@ import { readAdapter } from './lora.js';
  * Returns the weights that a stage starts with. An adapter on quantised weights is continued,
  * because it cannot be merged. If the engine supports quantised weights, those of a GGUF file are
  * used in the format of the file by default.
- * @param previous model of the previous stage
+ * @param previous model of the last stage before that trains
  */
 export function weightsOf(
   model: Omit<ModelConfig, 'base'>,

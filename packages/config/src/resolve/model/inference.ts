@@ -37,9 +37,19 @@ export function checkToolChoice(
       [...section, 'tool_call_parser'],
       `got ${parser}, but tool_prompt: ${prompt} teaches the syntax of hermes. Remove one of them.`,
     );
-  if (!input.enable_auto_tool_choice || parser !== null || prompt !== null) return;
+  const key = [...section, 'enable_auto_tool_choice'];
+  const given = parser === null ? 'tool_prompt' : 'tool_call_parser';
+  if (parser !== null || prompt !== null) {
+    if (context.isSet(...key) && !input.enable_auto_tool_choice)
+      context.ignore(
+        key,
+        `Tool calls are read because ${given} is set. Remove ${given} for a model that calls no tools.`,
+      );
+    return;
+  }
+  if (!input.enable_auto_tool_choice) return;
   context.report(
-    [...section, 'enable_auto_tool_choice'],
+    key,
     'got true, but tool_call_parser is not set, so no tool call would be read from the text. Set tool_call_parser: auto, or the syntax of the model (hermes, gemma4, lfm2, llama3_json, mistral, qwen3_coder ...).',
   );
 }

@@ -1,6 +1,6 @@
 /** Resolves the adapter that is trained instead of the weights. */
 import { join } from 'node:path';
-import { tryJson } from '@trinity-rft/core/support';
+import { didYouMean, tryJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
 import type { Disk } from '../base/disk.js';
 import type { AdapterShape, LoraConfig, NewAdapter, StoredAdapter } from '../base/resolved.js';
@@ -42,6 +42,7 @@ export function deriveLora(
       : input.target_modules.filter((name) => !excluded.includes(name)),
     ...(all && excluded.length > 0 && { excludeModules: excluded }),
   };
+  if (shape) checkLayers(context, input.target_modules, shape);
   const lora = shape ? withLayers(adapter, shape) : adapter;
   if (lora.targetModules.length === 0)
     context.report(
@@ -50,6 +51,18 @@ export function deriveLora(
       [first('target_modules')],
     );
   return lora;
+}
+
+/** Reports a name in `target_modules` that is not a layer of the model. */
+function checkLayers(context: StageContext, names: readonly string[], shape: ModelShape): void {
+  const known = ['all-linear', ...linearModulesOf(shape)];
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    context.report(
+      first('target_modules'),
+      `"${unknown}" is not a layer of the model that can get an adapter; expected all-linear, or some of ${known.slice(1).join(', ')}.${didYouMean(unknown, known)}`,
+      [['model', 'model_path']],
+    );
 }
 
 /** Returns a new adapter that names its layers if `excludeModules` excludes some of the model's. */

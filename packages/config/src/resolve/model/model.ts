@@ -21,7 +21,7 @@ export interface DerivedModel {
 
 /**
  * Resolves the trained model of a stage.
- * @param previous model of the previous stage
+ * @param previous model of the last stage before that trains
  */
 export function deriveModel(
   context: StageContext,

@@ -1,11 +1,11 @@
 /** Restricts the next token of a response that must follow a grammar. */
 import type { TextGrammar } from '@trinity-rft/core/engine';
-import type { TokenBytes } from '../../model/token-bytes.js';
+import { packTokenBytes, type TokenBytes } from '../../model/token-bytes.js';
 import { createAutomaton, type GrammarAutomaton } from './automaton.js';
 import { createTokenTrie, type TokenTrie } from './token-trie.js';
 
-/** The tokens that may follow in one state of the automaton. */
-interface AllowedTokens {
+/** The tokens that may follow in one state of a response. */
+export interface AllowedTokens {
   /** 1 for each allowed token. [V] */
   readonly mask: Uint8Array;
   readonly count: number;
@@ -15,6 +15,7 @@ interface AllowedTokens {
 
 /** Tracks the state of one response that must follow a grammar. */
 export interface AnswerConstraint {
+  /** Returns the tokens that may come next. */
   allowed(): AllowedTokens;
   /** Appends an allowed token, which must not be a stop token. */
   push(token: number): void;
@@ -24,8 +25,16 @@ export interface AnswerConstraint {
  * Creates constraints. Equal grammars, such as those of a group of rollouts, share an automaton.
  */
 export interface ConstraintFactory {
+  /** Begins a response that must follow `grammar`. */
   begin(grammar: TextGrammar): AnswerConstraint;
 }
+
+/**
+ * Creates the constraints of a vocabulary, for a program that samples by itself.
+ * @param tokenBytes byte string of each token id
+ */
+export const createConstraints = (tokenBytes: readonly Uint8Array[]): ConstraintFactory =>
+  createConstraintFactory(packTokenBytes(tokenBytes), tokenBytes.length);
 
 const rememberedGrammars = 16;
 /** Maximum size in bytes of the masks that are remembered for all grammars together. */

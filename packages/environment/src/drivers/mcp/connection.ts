@@ -9,7 +9,12 @@ import {
   type EnvironmentError,
   type TrinityError,
 } from '@trinity-rft/core';
-import { knowSecretHeaders, knowSecretsOf } from '@trinity-rft/core/support';
+import {
+  atExit,
+  isProcessAlive,
+  knowSecretHeaders,
+  knowSecretsOf,
+} from '@trinity-rft/core/support';
 import { broken, cancelled, type Patience, within } from '../../waiting/within.js';
 import type { McpServer } from './server.js';
 
@@ -37,8 +42,9 @@ const keptLength = 1000;
 /**
  * Connects to a server.
  * @param isFirst true until a server of the environment has started
- * @throws EnvironmentError if the connection fails, ConfigError if the SDK is missing or the program
- * of the first server cannot be started, and CancelledError on abort
+ * @throws EnvironmentError if the connection fails, ConfigError if the SDK is missing, or if the
+ * program of the first server cannot be started or lists a tool that the SDK rejects, and
+ * CancelledError on abort
  */
 export async function connectMcp(
   server: McpServer,
@@ -58,12 +64,13 @@ export async function connectMcp(
   };
   try {
     await client.connect(transport, options);
-    const tools = await listTools(client, options);
+    const tools = await listTools(sdk, client, options);
     const settle = settler(sdk, client, name, strays);
     return { tools, call: caller(sdk, client, name, lastWords), settle, close };
   } catch (error) {
     await close();
     if (patience.signal.aborted) throw cancelled(patience.signal);
+    if (error instanceof RejectedTool) throw cannotRead(server, error, isFirst);
     const isMistake = isFirst && isMissing(error);
     throw notStarted(server, error, lastWords(), isMistake);
   }
@@ -91,8 +98,7 @@ async function importSdk() {
       import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
       import('@modelcontextprotocol/sdk/types.js'),
     ]);
-    const { McpError, ErrorCode, CallToolResultSchema } = types;
-    return { Client, ...stdio, ...http, McpError, ErrorCode, CallToolResultSchema };
+    return { Client, ...stdio, ...http, ...types };
   } catch (cause) {
     throw new ConfigError(
       'Environments over MCP need the package @modelcontextprotocol/sdk. Install it: npm install @modelcontextprotocol/sdk.',
@@ -122,6 +128,17 @@ function openTransport(sdk: Sdk, server: McpServer, folder: string) {
   transport.stderr?.on('data', (data: Buffer) => {
     words = (words + data.toString()).slice(-keptLength);
   });
+  const start = transport.start.bind(transport);
+  let isOver = ignore;
+  transport.onclose = () => isOver();
+  transport.start = async () => {
+    await start();
+    const { pid } = transport;
+    // This process may exit before the SDK has killed a program that outlives its input.
+    isOver = atExit(() => {
+      if (pid !== null && isProcessAlive(pid)) process.kill(pid, 'SIGKILL');
+    });
+  };
   const endSession = async (): Promise<void> => undefined;
   return { transport: transport as Transport, lastWords: () => words.trim(), endSession };
 }
@@ -175,15 +192,43 @@ function settler(
  */
 const methodNotFound = -32_601;
 
-async function listTools(client: Client, options: object): Promise<readonly Tool[]> {
+/** @throws RejectedTool if the SDK rejects one of the tools */
+async function listTools(sdk: Sdk, client: Client, options: object): Promise<readonly Tool[]> {
   const tools: Tool[] = [];
   let cursor: string | undefined;
   do {
-    const page = await client.listTools({ cursor }, options);
+    const asked = { cursor };
+    const page = await client.listTools(asked, options).catch(async (error: unknown) => {
+      if (error instanceof sdk.McpError) throw error;
+      const request = { method: 'tools/list', params: asked };
+      const listed = await client.request(request, sdk.ResultSchema, options);
+      throw (await findRejected(sdk, listed)) ?? error;
+    });
     tools.push(...page.tools);
     cursor = page.nextCursor;
   } while (cursor !== undefined);
   return tools;
+}
+
+/** A tool that the SDK rejects. The SDK's own error has its number at most. */
+class RejectedTool extends Error {}
+
+/** Checks the tools of a page one by one, as the SDK does. */
+async function findRejected(
+  { ToolSchema }: Sdk,
+  { tools }: Readonly<Record<string, unknown>>,
+): Promise<RejectedTool | undefined> {
+  // Early versions of the SDK do not export their validator of output schemas.
+  const ajv = await import('@modelcontextprotocol/sdk/validation/ajv').catch(() => undefined);
+  for (const tool of Array.isArray(tools) ? (tools as unknown[]) : [])
+    try {
+      const { outputSchema } = ToolSchema.parse(tool);
+      if (ajv && outputSchema) new ajv.AjvJsonSchemaValidator().getValidator(outputSchema);
+    } catch (cause) {
+      const { name } = Object(tool) as { readonly name?: unknown };
+      return new RejectedTool(`${JSON.stringify(name)}: ${describeError(cause)}`, { cause });
+    }
+  return undefined;
 }
 
 function caller(
@@ -257,6 +302,12 @@ function notStarted(
       : `${describeError(cause)}. Run the command, or open the address, by hand.`;
   const message = `The MCP server ${nameOf(server)} did not start: ${why}${said(lastWords)}`;
   return isMistake ? new ConfigError(message, { code, cause }) : broken(code, message, cause);
+}
+
+function cannotRead(server: McpServer, { message, cause }: Error, isMistake: boolean) {
+  const code = 'ENVIRONMENT_START_FAILED';
+  const text = `The MCP server ${nameOf(server)} lists a tool that cannot be read, ${message}. Correct the tool's schema in the server, or take the tool out of it.`;
+  return isMistake ? new ConfigError(text, { code, cause }) : broken(code, text, cause);
 }
 
 const outOfOrder = (name: string): EnvironmentError =>

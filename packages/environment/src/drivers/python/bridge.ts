@@ -5,7 +5,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { ConfigError, describeError, type TrinityError } from '@trinity-rft/core';
-import { killGroup, readToEnd, tryJson } from '@trinity-rft/core/support';
+import { atExit, killGroup, readToEnd, tryJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
 import type { Untimed } from '../../seam/types.js';
 import { broken, limitsOf, shorten, within } from '../../waiting/within.js';
@@ -55,6 +55,8 @@ export function startBridge({ command, args }: BridgeOptions): Bridge {
     // too.
     detached: process.platform !== 'win32',
   });
+  // The process may be in the middle of a step, in which it does not notice the end of its input.
+  const isOver = atExit(() => kill(child));
   const { signal } = new AbortController();
   let failure: TrinityError | undefined;
   let waiting: Waiting | undefined;
@@ -66,6 +68,7 @@ export function startBridge({ command, args }: BridgeOptions): Bridge {
     failure = error;
     waiting?.reject(error);
     kill(child);
+    isOver();
   };
   const receive = (line: string): void => {
     const answer = answerSchema.safeParse(tryJson(line)).data;

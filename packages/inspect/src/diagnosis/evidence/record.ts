@@ -48,6 +48,8 @@ export interface RolloutFacts {
   readonly promptKey: string;
   readonly hasPrompt: boolean;
   readonly hasAnswer: boolean;
+  /** True for a call of a product, which `trinity serve` has recorded. */
+  readonly isServed: boolean;
   readonly metrics: Metrics;
   /** Reasons that the reward function gave, keyed by the name of the part of the reward. */
   readonly reasons: Readonly<Record<string, string>>;
@@ -127,6 +129,7 @@ function factsOf(id: number, experience: Experience): RolloutFacts {
     // Tokens are checked as well, because an answer that only calls tools has an empty text.
     hasAnswer:
       responseText === undefined || responseText.trim() !== '' || trainedTokens > endTokens,
+    isServed: experience.info['msgId'] !== undefined,
     metrics,
     reasons: reasonsIn(experience.info),
   };

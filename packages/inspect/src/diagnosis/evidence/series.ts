@@ -163,26 +163,35 @@ export interface RewardCourse {
   readonly now: number;
 }
 
+/**
+ * Returns the rewards that the explorer has recorded. If it has recorded none and drops no
+ * experiences, returns those of the experiences that were trained on. Returns undefined if there
+ * are fewer than {@link leastSteps} steps.
+ */
 export function rewardCourse(run: RunRecord): RewardCourse | undefined {
-  const sources = [
-    ['explorer', 'rollout/reward'],
-    ['trainer', 'critic/score'],
-  ] as const;
-  for (const [role, name] of sources) {
-    const points = run.points(role, `${name}/mean`).filter(({ value }) => Number.isFinite(value));
-    if (points.length < leastSteps) continue;
-    const means = valuesOf(points);
-    return {
-      role,
-      metric: `${name}/mean`,
-      points,
-      lowest: least([...valuesOf(run.points(role, `${name}/min`)), ...means]),
-      highest: most([...valuesOf(run.points(role, `${name}/max`)), ...means]),
-      now: mean(valuesOf(recent(points))),
-    };
-  }
-  return undefined;
+  const pointsOf = (role: Role, name: string): readonly Point[] =>
+    run.points(role, `${name}/mean`).filter(({ value }) => Number.isFinite(value));
+  const explored = pointsOf('explorer', 'rollout/reward');
+  const drops = valuesOf(run.points('explorer', filteredCount)).some((count) => count > 0);
+  const [role, name] =
+    explored.length > 0 || drops
+      ? (['explorer', 'rollout/reward'] as const)
+      : (['trainer', 'critic/score'] as const);
+  const points = pointsOf(role, name);
+  if (points.length < leastSteps) return undefined;
+  const means = valuesOf(points);
+  return {
+    role,
+    metric: `${name}/mean`,
+    points,
+    lowest: least([...valuesOf(run.points(role, `${name}/min`)), ...means]),
+    highest: most([...valuesOf(run.points(role, `${name}/max`)), ...means]),
+    now: mean(valuesOf(recent(points))),
+  };
 }
+
+/** Metric with the number of experiences that operators and the advantage function drop. */
+export const filteredCount = 'experience_pipeline/filtered_count';
 
 export const most = (values: readonly number[]): number =>
   values.reduce((a, b) => Math.max(a, b), -Infinity);

@@ -120,10 +120,19 @@ const duplicated: Rule = {
   when: `in the newest explore steps, at least ${percent(duplicateShare)} of the tasks have the prompt of another task of their step; tasks of several model calls are left out`,
   advice:
     'Remove duplicates from the task set (task pipeline, document_deduplicator), or take a smaller batch_size than it has rows. If all prompts are equal, look at format.prompt_key.',
-  look: (run) => duplicatesIn(run),
+  look: ({ rollouts }) => duplicatesIn(rollouts.filter(({ isServed }) => !isServed)),
 };
 
-function duplicatesIn({ rollouts }: RunRecord): Evidence | undefined {
+const servedApart: Rule = {
+  name: 'served-apart',
+  title: 'Answers to the same question are not compared',
+  when: `in the newest commits of trinity serve, at least ${percent(duplicateShare)} of the tasks have the prompt of another task of their commit; tasks of several model calls are left out`,
+  advice:
+    'Give answers to the same question the same task_id when you send their rewards, and commit when all of them are rewarded. Answers without a task_id are tasks of their own.',
+  look: ({ rollouts }) => duplicatesIn(rollouts.filter(({ isServed }) => isServed)),
+};
+
+function duplicatesIn(rollouts: readonly RolloutFacts[]): Evidence | undefined {
   const later = new Set(rollouts.flatMap(({ group, step }) => (step > 0 ? [group] : [])));
   // Tasks of several turns may share their first prompt and differ only in the environment.
   const firstCalls = rollouts.filter(({ step, group }) => step === 0 && !later.has(group));
@@ -171,5 +180,6 @@ export const answerRules: readonly Rule[] = [
   truncated,
   tooLong,
   duplicated,
+  servedApart,
   identical,
 ];

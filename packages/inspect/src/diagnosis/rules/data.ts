@@ -4,7 +4,7 @@
  */
 import { percent, short, stepsOf } from '../evidence/format.js';
 import type { Rule } from '../evidence/rule.js';
-import { recently, valuesOf, recent, zerosIn } from '../evidence/series.js';
+import { filteredCount, recently, valuesOf, recent, zerosIn } from '../evidence/series.js';
 import { shareRule } from './counts.js';
 
 const [staleSteps, staleShare, droppedShare, partialShare] = [4, 0.2, 0.8, 0.5];
@@ -29,14 +29,14 @@ const staleData: Rule = {
 const staleDropped = shareRule({
   name: 'stale-dropped',
   title: 'Answers are thrown away as too old',
-  when: `at least ${percent(staleShare)} of the answers that recent train steps took were dropped as too old (sample/stale_dropped)`,
+  when: `at least ${percent(staleShare)} of the experiences that recent train steps took were dropped as too old (sample/stale_dropped)`,
   advice:
     'Lower sync_interval or the number of batches in flight, so that less is sampled by old weights, or raise the bound of staleness_control.',
   role: 'trainer',
   counted: ['sample/stale_dropped'],
-  outOf: ['sample/stale_dropped', 'sample/run_count'],
+  outOf: ['sample/stale_dropped', 'sample/experience_count'],
   atLeast: staleShare,
-  says: (steps) => `of the answers that ${steps} took were too old`,
+  says: (steps) => `of the experiences that ${steps} took were too old`,
   rollouts: { sort: 'staleness', descending: true },
 });
 
@@ -47,8 +47,8 @@ const dropped = shareRule({
   advice:
     'Each operator writes its own filtered_count: is its threshold too high? Tasks that are always or never solved are dropped by dapo_dynamic_sampling and reward_std_filter: take other tasks.',
   explains: ['no-gradient'],
-  counted: ['experience_pipeline/filtered_count'],
-  outOf: ['experience_pipeline/filtered_count', 'experience_pipeline/experience_count'],
+  counted: [filteredCount],
+  outOf: [filteredCount, 'experience_pipeline/experience_count'],
   atLeast: droppedShare,
   says: (steps) => `of the experiences of ${steps} were dropped`,
   unlessSolved: true,

@@ -13,11 +13,13 @@ import type { Evidence, Rule } from '../evidence/rule.js';
 import {
   evalName,
   isSolved,
+  leastSteps,
   lineThrough,
   most,
   least,
   flatRatio,
   recent,
+  recentShare,
   recentlyAny,
   rewardCourse,
   solvedShare,
@@ -26,8 +28,10 @@ import {
   type Measured,
   type RewardCourse,
 } from '../evidence/series.js';
+import { shareRule } from './counts.js';
 
 const equalGroups = 0.8;
+const unevenShare = 0.1;
 const largeGroups = 4;
 const [strong, enoughRuns, enoughSpread] = [0.8, 32, 0.1];
 const [gradedRewards, lengthTrend, trendSteps] = [5, 1.5, 10];
@@ -76,10 +80,10 @@ const rewardFloor: Rule = {
 
 const rewardCeiling: Rule = {
   name: 'reward-ceiling',
-  title: 'Every attempt gets the full reward from the start',
+  title: 'Every attempt gets the same reward',
   when: 'every reward of the run is the same number above 0',
   advice:
-    'There is nothing to learn from: take harder tasks, or a reward that tells good answers from better ones. Read some answers: a reward that anything gets is a fault of the reward function.',
+    'There is nothing to learn from. Read some answers: a reward that anything gets is a fault of the reward function, which must tell good answers from better ones. If the number is the highest that the reward can give, take harder tasks; if it is a low one, easier tasks or a finer reward.',
   explains: ['no-variance', 'dropped-groups', 'no-gradient'],
   look: (run) => alwaysSame(run, (reward) => reward > 0),
 };
@@ -89,6 +93,51 @@ const varianceSources = [
   ['trainer', 'critic/group_advantages/zero_variance_ratio'],
 ] as const;
 
+const filteredShare = 0.2;
+
+const filteredGroups: Rule = {
+  name: 'filtered-groups',
+  title: 'An operator drops what answers are compared with',
+  when: `at least ${percent(equalGroups)} of the groups of recent steps have equal rewards after operators have dropped at least ${percent(filteredShare)} of the experiences, although rewards differ before`,
+  advice:
+    'Answers are compared with those that operators leave of their group. Remove the operator (reward_filter), or use raft, which imitates the best run of each task.',
+  explains: ['no-variance', 'no-gradient', 'dropped-groups'],
+  look: (run) => {
+    const equal = recentlyAny(run, varianceSources);
+    const course = rewardCourse(run);
+    if (isRaft(run) || !equal || equal.value < equalGroups) return undefined;
+    if (!course || course.lowest === course.highest) return undefined;
+    const counted = run
+      .names('explorer')
+      .filter((name) => /^experience_pipeline\/.+\/filtered_count$/.test(name))
+      .filter((name) => valuesOf(run.points('explorer', name)).some((count) => count > 0));
+    const rest = 'experience_pipeline/experience_count';
+    const seen = recentShare(run, 'explorer', counted, [...counted, rest]);
+    if (!seen || seen.value < filteredShare) return undefined;
+    return {
+      text: `${counted.map((name) => name.split('/')[1]).join(' and ')} dropped ${percent(seen.value)} of the experiences of ${stepsOf(seen)} before answers were compared; in ${percent(equal.value)} of the groups that were left, all attempts got the same reward.`,
+      numbers: [seen, equal],
+    };
+  },
+};
+
+/** True if the advantage function imitates selected runs, from equal rewards too. */
+const isRaft = (run: RunRecord): boolean =>
+  run.names('explorer').includes('experience_pipeline/raft/kept_run_ratio');
+
+const unevenRewards = shareRule({
+  name: 'uneven-rewards',
+  title: 'The calls of an attempt have different rewards',
+  when: `in at least ${percent(unevenShare)} of the attempts of recent steps, calls have different rewards`,
+  advice:
+    'Attempts are compared by the reward of their last call; the others have no effect. Give every call of an attempt the same reward (with trinity serve: answers to compare different run_ids, or none), use an algorithm that reads rewards of steps (gigpo), or compare calls (advantage_fn_args: { compare: calls }).',
+  counted: ['experience_pipeline/group_advantages/uneven_runs'],
+  outOf: ['rollout/runs/ok'],
+  atLeast: unevenShare,
+  says: (steps) => `of the attempts of ${steps} have calls with different rewards`,
+  rollouts: { sort: 'id', descending: true },
+});
+
 const noVariance: Rule = {
   name: 'no-variance',
   title: 'Attempts at a task all get the same reward',
@@ -97,7 +146,7 @@ const noVariance: Rule = {
     'Equal attempts have advantage 0. Take tasks that are sometimes solved (data_selector, difficulty_based), larger groups (repeat_times 16 to 32), or a finer reward; where all wrong answers get the same part of it, one that gives them nothing.',
   explains: ['no-gradient', 'dropped-groups'],
   look: (run) => {
-    if (isSolved(run)) return undefined;
+    if (isSolved(run) || isRaft(run)) return undefined;
     const seen = recentlyAny(run, varianceSources);
     const share = seen?.value ?? recordedShare(run);
     if (share === undefined || share < equalGroups) return undefined;
@@ -135,11 +184,14 @@ function equalParts(run: RunRecord): string {
 
 /**
  * Returns the share of recorded groups whose rewards are all equal, or undefined if there are too
- * few groups. Used for advantage functions that do not report `zero_variance_ratio`.
+ * few groups or explore steps. Used for advantage functions that do not report `zero_variance_ratio`.
  */
 function recordedShare(run: RunRecord): number | undefined {
   const groups = groupsOf(run);
-  return groups.length < largeGroups ? undefined : groups.filter(isEqual).length / groups.length;
+  const steps = new Set(run.rollouts.map(({ batch }) => batch)).size;
+  return groups.length < largeGroups || steps < leastSteps
+    ? undefined
+    : groups.filter(isEqual).length / groups.length;
 }
 
 const equalExamples = (run: RunRecord): readonly number[] =>
@@ -349,6 +401,8 @@ const noPoint = { step: 0, value: -Infinity };
 export const rewardRules: readonly Rule[] = [
   rewardFloor,
   rewardCeiling,
+  filteredGroups,
+  unevenRewards,
   noVariance,
   followsLength,
   followsFormat,

@@ -5,6 +5,7 @@ import { recently, recentShare, recentSteps } from '../evidence/series.js';
 import { shareRule } from './counts.js';
 
 const [failedShare, toolShare, malformedShare, turnsShare] = [0.05, 0.5, 0.2, 0.5];
+const unreadShare = 0.5;
 const [judgeShare, expiredShare, slowFactor, slowSeconds] = [0.2, 0.2, 10, 10];
 const [forkShare, leastForks] = [0.5, 0.2];
 
@@ -87,12 +88,27 @@ const malformedCalls = shareRule({
   title: 'Tool calls cannot be parsed',
   when: `at least ${percent(malformedShare)} of the tool calls of recent steps could not be parsed (rollout/model/malformed_tool_calls)`,
   advice:
-    'tool_call_parser must be that of the model; a token limit may also cut calls off. Models that have never seen such calls need worked examples (sft) first.',
+    'A token limit may cut calls off, or tool_call_parser is of a similar syntax ("trinity config check" compares it with the chat template). Models that have never seen such calls need worked examples (sft) first.',
   counted: ['rollout/model/malformed_tool_calls/mean'],
   outOf: ['rollout/model/malformed_tool_calls/mean', 'rollout/model/tool_calls/mean'],
   atLeast: malformedShare,
   says: (steps) => `of the tool calls of ${steps} could not be parsed`,
   rollouts: { sort: 'reward' },
+});
+
+const unreadCalls = shareRule({
+  name: 'unread-tool-calls',
+  title: 'Tool calls stay text',
+  when: `at least ${percent(unreadShare)} of the tool calls of recent steps were in a syntax that the parser does not read (rollout/model/unread_tool_calls), while the reward is not near its highest`,
+  advice:
+    'Set explorer.rollout_model.tool_call_parser to the syntax of the model, or to auto; "trinity config check" compares it with the chat template. Leave it as it is if the agent reads calls from the text itself.',
+  explains: ['reward-floor', 'no-variance', 'identical-answers', 'no-gradient'],
+  counted: ['rollout/model/unread_tool_calls/mean'],
+  outOf: ['rollout/model/unread_tool_calls/mean', 'rollout/model/tool_calls/mean'],
+  atLeast: unreadShare,
+  says: (steps) => `of the tool calls of ${steps} were left in the text`,
+  rollouts: { sort: 'reward' },
+  unlessSolved: true,
 });
 
 const outOfTurns = shareRule({
@@ -193,6 +209,7 @@ export const runRules: readonly Rule[] = [
   failingServices,
   failingTools,
   malformedCalls,
+  unreadCalls,
   brokenConversations,
   outOfTurns,
   slowTasks,

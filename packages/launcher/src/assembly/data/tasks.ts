@@ -215,11 +215,13 @@ export async function readTaskset(
   parts: TaskParts,
   reading: Reading,
 ): Promise<RowFindings & { readonly rows: readonly RawTask[] }> {
-  const rows =
-    taskset.storageType === 'generated'
-      ? generatedRows(taskset, parts)
-      : await storedRows(taskset, reading);
-  return { ...checkTasks(rows, taskset, parts), rows };
+  const isGenerated = taskset.storageType === 'generated';
+  const rows = isGenerated ? generatedRows(taskset, parts) : await storedRows(taskset, reading);
+  const { problems, warnings } = checkTasks(rows, taskset, parts);
+  const { taskCount = 0 } = taskset;
+  if (!isGenerated || rows.length === taskCount) return { problems, warnings, rows };
+  const message = `got ${taskCount}, but the number of generated tasks is ${rows.length}. Let \`tasks\` return as many rows as \`count\` says, or set the number that there are.`;
+  return { problems, warnings: [...warnings, { key: ['task_count'], message }], rows };
 }
 
 /**

@@ -160,7 +160,7 @@ interface StartWeights {
 /**
  * Returns the weights that the stage with this index starts from (version 0). Downloads nothing.
  * @throws ConfigError if the configured model is missing or incomplete; CheckpointError if the
- * previous stage has no valid last checkpoint
+ * last stage before that trains has no valid last checkpoint
  */
 export async function startWeights(
   { config: given, engines }: { readonly config: ResolvedConfig; readonly engines: EngineTable },

@@ -63,7 +63,7 @@ const isId = (model: string | undefined): model is string =>
 /** Replaces hub ids with paths. The hub id remains the name of the model for clients. */
 function withModels<T extends ResolvedConfig>(config: T, paths: ReadonlyMap<string, string>): T {
   if (paths.size === 0) return config;
-  const stages = mapStages<StageConfig, StageConfig>(config.stages, (stage, previous) =>
+  const stages = mapStages(config.stages, (stage, previous) =>
     stageWithModels(stage, previous, paths),
   );
   return { ...config, stages };

@@ -5,7 +5,7 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
-import { diskAt, readModelFolder } from '@trinity-rft/config/internal';
+import { diskAt, lastTrained, readModelFolder } from '@trinity-rft/config/internal';
 import { ConfigError, CheckpointError, EngineError } from '@trinity-rft/core';
 import type { Quantization } from '@trinity-rft/core/engine';
 import { isGguf } from '@trinity-rft/chat/gguf';
@@ -14,15 +14,15 @@ import { listCheckpoints, verifyCheckpoint } from '@trinity-rft/trainer';
 /**
  * Returns the folder with the weights that the stage starts from (version 0).
  * @throws ConfigError if the configured model is missing or incomplete; CheckpointError if the
- * previous stage has no valid last checkpoint
+ * last stage before that trains has no valid last checkpoint
  */
 export async function startModelOf(config: ResolvedConfig, stage: StageConfig): Promise<string> {
   if (!stage.model.fromPreviousStage) return resolveModelFolder(stage);
-  const previous = config.stages[stage.stageIndex - 1];
+  const previous = lastTrained(config.stages.slice(0, stage.stageIndex));
   const checkpoint = previous && (await listCheckpoints(previous.jobDirectory)).at(-1);
   if (!checkpoint?.manifest.final)
     throw new CheckpointError(
-      `Stage "${stage.stageName}" starts from the last checkpoint of the previous stage, but ${previous?.jobDirectory ?? 'there'} has none. Delete stage_meta.json to continue with the first stage.`,
+      `Stage "${stage.stageName}" starts from the last checkpoint of stage "${previous?.stageName}", but ${previous?.jobDirectory} has none. Delete stage_meta.json to continue with the first stage.`,
       { code: 'STAGE_CHECKPOINT_MISSING' },
     );
   await verifyCheckpoint(checkpoint);
@@ -79,7 +79,7 @@ export interface GivenFolder {
 
 /**
  * Returns the model folder of a stage and its key, or undefined if the stage starts from a
- * checkpoint of the previous stage.
+ * checkpoint of an earlier stage.
  */
 export const modelOfStage = ({ model }: StageConfig): GivenFolder | undefined =>
   model.fromPreviousStage ? undefined : { key: 'model.model_path', folder: model.modelPath };

@@ -2,7 +2,7 @@
  * Wraps the trainer's experience store so that the run store also records which experiences each
  * train step has used or discarded.
  */
-import { runKey, type Experience, BufferError, spansOf, uid } from '@trinity-rft/core';
+import { runKey, type Experience, BufferError, ConfigError, spansOf, uid } from '@trinity-rft/core';
 import type {
   ExperienceStore,
   Lease,
@@ -16,6 +16,8 @@ import type { Collected } from './remote-tasks.js';
 export interface ShareOptions {
   readonly store: RunStore;
   readonly member: Membership;
+  /** Folder of the training run. */
+  readonly jobDirectory: string;
   /** Returns the experiences that explorers have stored for an explore step; see `RemoteTasks`. */
   readonly takeCollected: (step: number) => readonly Collected[];
   /** Called with the last explore step whose experiences are in the store. */
@@ -61,6 +63,7 @@ export function shareStore(inner: ExperienceStore, options: ShareOptions): Exper
       return lease && sharedLease(shared, lease);
     },
     rollback: async (trainStep) => {
+      await assertShared(shared, trainStep);
       await inner.rollback(trainStep);
       const records = await options.store.trainRecordsAfter(trainStep);
       shared.records = new Map(records.map((record) => [record.trainStep, record]));
@@ -76,6 +79,25 @@ export function shareStore(inner: ExperienceStore, options: ShareOptions): Exper
 interface State extends JsonState {
   readonly step: number;
   readonly pending?: Pending;
+}
+
+/**
+ * Checks that the run store has all steps of the training run. A process that explores and trains
+ * alone records its steps only in the experience store, without `pending`.
+ * @throws ConfigError if the run store lacks steps
+ */
+async function assertShared(
+  { inner, store, jobDirectory }: Shared,
+  trainStep: number,
+): Promise<void> {
+  const state = (await inner.explorerState()) as State | undefined;
+  const { plannedUpTo, trainStep: recorded } = await store.view();
+  const isAlone = state !== undefined && state.pending === undefined;
+  if (!isAlone && trainStep <= recorded) return;
+  throw new ConfigError(
+    `The run in ${jobDirectory} cannot continue with explorers: it is at explore step ${state?.step ?? 0} and train step ${trainStep}, and the store of its processes at ${plannedUpTo} and ${recorded}, because one process has continued alone or the store has lost its end. Continue in one process (without --explorers, and with cluster.explorers: 0), or give the new run another name.`,
+    { code: 'RUN_NOT_RESUMABLE' },
+  );
 }
 
 async function put(

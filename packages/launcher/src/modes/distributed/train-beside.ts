@@ -68,7 +68,8 @@ async function remoteExploration(
   const { member } = joined;
   const { clock } = runtime;
   const version = () => progress.version;
-  const { overRollout } = stage.explorer;
+  const { jobDirectory, explorer } = stage;
+  const { overRollout } = explorer;
   const remote = await remoteTasks({ store, joined, version, overRollout, clock, lookEveryMs });
   const takeCollected = (step: number) => remote.takeCollected(step);
   const onStored = (step: number): void => {
@@ -86,14 +87,17 @@ async function remoteExploration(
   };
   return {
     share: (inner) =>
-      withForwardedRewards(shareStore(inner, { store, member, takeCollected, onStored }), {
-        store,
-        member,
-        exploreStep: () => progress.exploreStep,
-        runtime,
-        everyMs: lookEveryMs,
-        signal: joined.lost,
-      }),
+      withForwardedRewards(
+        shareStore(inner, { store, member, jobDirectory, takeCollected, onStored }),
+        {
+          store,
+          member,
+          exploreStep: () => progress.exploreStep,
+          runtime,
+          everyMs: lookEveryMs,
+          signal: joined.lost,
+        },
+      ),
     openExploreSide: async ({ engine, format }) => {
       const { maxModelLen } = engine.sampler;
       const own = { maxModelLen, onAdopt };

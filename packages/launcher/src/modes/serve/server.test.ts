@@ -1,12 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { ModelError } from '@trinity-rft/core';
 import { testRuntime } from '@trinity-rft/testing';
 import { expect, it } from 'vitest';
 import type { ServeAddress, StageContext } from '../../context/stage-context.js';
 import { serveUntilInterrupted, type ServerParts } from './server.js';
 
-it('asks no model for a POST to a path that is not served', async () => {
+it('asks no model for a POST to a path that is not served, and refuses commits where it must', async () => {
   const jobDirectory = await mkdtemp(path.join(tmpdir(), 'trinity-serving-'));
   const stop = new AbortController();
   const opened = Promise.withResolvers<ServeAddress>();
@@ -25,13 +26,15 @@ it('asks no model for a POST to a path that is not served', async () => {
   const never = new AbortController().signal;
   const made: string[] = [];
   const parts = {
-    turns: { unfinishedBatch: async () => undefined, failed: never },
+    turns: { unfinishedBatch: async () => ({ step: 1, calls: [] }), failed: never },
     engine: { sampler: { policyVersion: 0 }, failed: never },
     models: (session: string) => {
       made.push(session);
       return { handler: async () => Response.json({}), keptTokens: () => 0 };
     },
     updateWeights: async () => ({ step: 0 }),
+    refusal: new ModelError('nobody teaches', { status: 409 }),
+    commit: () => Promise.reject(new Error('not asked')),
   };
   const serving = serveUntilInterrupted(
     context as unknown as StageContext,
@@ -47,6 +50,11 @@ it('asks no model for a POST to a path that is not served', async () => {
   const statuses = [(await post('models')).status, (await post('none')).status];
   expect([...statuses, made]).toEqual([405, 404, []]);
   expect([(await post('chat/completions')).status, made]).toEqual([200, ['user:me']]);
+  const commit = await fetch(`${url}/commit`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}` },
+  });
+  expect([commit.status, await commit.text()]).toEqual([409, expect.stringContaining('nobody')]);
   stop.abort();
   await serving;
   await rm(jobDirectory, { recursive: true });

@@ -1,4 +1,5 @@
 /** Opens the server of mode `serve`, serves until the interrupt, and shuts the server down. */
+import type { ModelError } from '@trinity-rft/core';
 import { stopping } from '@trinity-rft/http-server';
 import {
   assertServed,
@@ -26,6 +27,8 @@ export interface ServerParts {
   readonly engine: StageEngine;
   readonly models: ServeOptions['createModel'];
   readonly commit: Commit;
+  /** Error of all commits, if the algorithm cannot learn from a product. @default no error */
+  readonly refusal?: ModelError | undefined;
   /** Additional entries for `/metrics`. */
   readonly extraMetrics?: ServeOptions['extraMetrics'];
   /**
@@ -39,15 +42,16 @@ export async function serveUntilInterrupted(
   parts: ServerParts,
 ): Promise<StageResult> {
   const { runtime, serve: options = {} } = context;
-  const { turns, engine, updateWeights } = parts;
+  const { turns, engine, updateWeights, refusal } = parts;
+  const commit: Commit = refusal ? () => Promise.reject(refusal) : parts.commit;
   // Finishes the commit that an earlier process began but did not finish.
-  if (await turns.unfinishedBatch()) await parts.commit();
+  if (!refusal && (await turns.unfinishedBatch())) await commit();
   const bodies = createBodyThread();
   const parseLongBody: typeof bodies.parse = (body) => bodies.parse(body);
   const serve = createServe({
     turns,
     createModel: parts.models,
-    commit: parts.commit,
+    commit,
     policyVersion: () => engine.sampler.policyVersion,
     extraMetrics: parts.extraMetrics,
     readBody: async (request) => {
@@ -122,7 +126,7 @@ const keyPlace =
   'It is TRINITY_SERVE_KEY where the server was started, or else what trinity serve has printed.';
 
 const refusals: Refusals = {
-  keyMissing: `The request has no key. Expected the key of this server in Authorization: Bearer or in x-api-key. ${keyPlace}`,
+  keyMissing: `The request has no key. Expected the key of this server in x-api-key or in Authorization: Bearer. ${keyPlace}`,
   keyUnknown: `The key is not the one of this server. ${keyPlace}`,
   metricsKey: `The metrics need the key of this server in Authorization: Bearer. ${keyPlace}`,
   closed: stopping,

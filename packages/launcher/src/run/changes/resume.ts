@@ -15,8 +15,8 @@ import { isDerived, settingsOf, type Settings } from '../../assembly/settings.js
 
 interface Resumed {
   readonly config: ResolvedConfig;
-  /** Index of the current stage, or the number of stages if all are done. */
-  readonly latestStage: number;
+  /** Index of the stage that the training run continues with. */
+  readonly from: number;
   /** True if the folder belongs to a training run that was started before. */
   readonly hasBegun: boolean;
   readonly problemAt: ProblemAt;
@@ -27,7 +27,7 @@ interface Resumed {
  * the effect of the change.
  * @throws ConfigError with the changes that prevent the training run from continuing
  */
-export function describeChanges({ config, latestStage, ...more }: Resumed): readonly string[] {
+export function describeChanges({ config, from, ...more }: Resumed): readonly string[] {
   const { jobDirectory, stages } = config;
   const { hasBegun, problemAt } = more;
   const record = trainingRecord(jobDirectory);
@@ -35,7 +35,7 @@ export function describeChanges({ config, latestStage, ...more }: Resumed): read
     return hasBegun && stages.some(hasMetrics) ? [unknownSettings(jobDirectory)] : [];
   const problems: ConfigProblem[] = [];
   const lines = stages.flatMap((stage) => {
-    const isDone = stage.stageIndex < Math.min(latestStage, stages.length - 1);
+    const isDone = stage.stageIndex < from;
     return changesOf(stage, jobDirectory, record).map((change) => {
       const { text, refused } = isDone
         ? { text: 'takes no effect: the stage is complete', refused: change.key === 'stage_name' }
@@ -70,9 +70,9 @@ export function describeInputs({ config, stage, ...more }: ReadAgain): readonly 
   if (!record || !before) return [];
   const settings = settingsOf(stage);
   const chosenAnew = changesOf(stage, config.jobDirectory, record).map(({ key }) => key);
-  const changed = changedInputs(before, inputs).filter(
-    (key) => !isChosenAnew(key, chosenAnew) && !isUnfetched(settingOf(key), settings),
-  );
+  const changed = changedInputs(before, inputs)
+    .filter((key) => isRead(key, stage))
+    .filter((key) => !isChosenAnew(key, chosenAnew) && !isUnfetched(settingOf(key), settings));
   const problems = changed
     .map((key) => ({ key, size: changedSize(key, before, inputs) }))
     .filter(({ key, size }) => isBinding(key) && (!isAccepted || size !== undefined))
@@ -137,8 +137,8 @@ export const isRecorded = (
 ): boolean => trainingRecord(jobDirectory)?.stages[stageIndex] !== undefined;
 
 /**
- * Records the settings of a stage that starts or resumes. Completed stages keep their recorded
- * settings.
+ * Records the settings of a stage that starts or resumes. Other stages that have begun keep their
+ * recorded settings, and a training run that is served those of its tasks.
  */
 export function recordSettings(
   { jobDirectory, stages }: ResolvedConfig,
@@ -147,12 +147,27 @@ export function recordSettings(
 ): void {
   const before = trainingRecord(jobDirectory);
   const begun = stages.slice(0, stage.stageIndex);
+  const later = <T>(all: readonly T[] = []): readonly T[] => all.slice(stage.stageIndex + 1);
+  const unread = <T>(recorded: Readonly<Record<string, T>> = {}): Readonly<Record<string, T>> =>
+    Object.fromEntries(Object.entries(recorded).filter(([key]) => !isRead(key, stage)));
   writeRecord({
     jobDirectory,
-    stages: [...begun.map((each, i) => before?.stages[i] ?? settingsOf(each)), settingsOf(stage)],
-    inputs: [...begun.map((_, i) => before?.inputs?.[i] ?? {}), inputs],
+    stages: [
+      ...begun.map((each, i) => before?.stages[i] ?? settingsOf(each)),
+      { ...unread(before?.stages[stage.stageIndex]), ...settingsOf(stage) },
+      ...later(before?.stages),
+    ],
+    inputs: [
+      ...begun.map((_, i) => before?.inputs?.[i] ?? {}),
+      { ...unread(before?.inputs?.[stage.stageIndex]), ...inputs },
+      ...later(before?.inputs),
+    ],
   });
 }
+
+/** Returns false for a setting of tasks in mode `serve`, which has none, and for their files. */
+const isRead = (key: string, { mode }: Pick<StageConfig, 'mode'>): boolean =>
+  mode !== 'serve' || !key.startsWith('buffer.explorer_input.');
 
 /** Returns the inputs that the stage had when it was last started. */
 export const recordedInputs = (
@@ -170,12 +185,17 @@ function changesOf(
   const now = settingsOf(stage);
   return (
     changesBetween({ jobDirectory: record.jobDirectory, settings }, { jobDirectory, settings: now })
+      .filter(({ key }) => isRead(key, stage))
+      // Tasks that a training run has first when it was only served before.
+      .filter(({ key, before }) => before !== undefined || isRead(key, { mode: modeIn(settings) }))
       .filter((change) => !isOnlyUnfetched(change, now, settings))
       .filter((change) => stage.mode !== 'both' || !followsExploreStep(change, now, settings))
       // Earlier versions also recorded settings that are derived.
       .filter(({ key }) => !isDerived(key))
   );
 }
+
+const modeIn = (settings: Settings): StageConfig['mode'] => settings['mode'] as StageConfig['mode'];
 
 /**
  * Returns true if the change is that of a train batch whose size is that of an explore step, as it

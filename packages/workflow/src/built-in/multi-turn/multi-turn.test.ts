@@ -27,7 +27,9 @@ describe('StepWiseRewardWorkflow', () => {
   it('gives every step its own reward and number, and the model the whole conversation', async () => {
     const model = scriptedModel({ answers: ['3', '9', '7'] });
     const experiences = (await tryWorkflow(guess, { rawTask, model })) as readonly Experience[];
-    expect(experiences.map(({ reward, eid }) => [reward, eid.step])).toEqual([[-0.1, 0], [-0.1, 1], [1, 2]]); // prettier-ignore
+    expect(experiences.map(({ reward, eid, info }) => [reward, eid.step, info])).toEqual(
+      [-0.1, -0.1, 1].map((reward, step) => [reward, step, { step_reward: reward }]),
+    );
     expect(model.calls.at(-1)!.messages.map(({ content }) => content)).toEqual([
       'Guess.',
       '3',
@@ -72,7 +74,9 @@ describe('StepWiseRewardWorkflow', () => {
       rawTask,
       model: scriptedModel({ answers: () => 'x' }),
     });
-    expect(((await run) as readonly Experience[]).map(({ eid }) => [eid.step, eid.suffix])).toEqual([[0, ''], [0, ''], [2, ''], [2, '']]); // prettier-ignore
+    const experiences = (await run) as readonly Experience[];
+    expect(experiences.map(({ eid }) => [eid.step, eid.suffix])).toEqual([[0, ''], [0, ''], [2, ''], [2, '']]); // prettier-ignore
+    expect(experiences.map(({ info }) => info['step_reward'])).toEqual([0, 0, 0, 2]);
     expect(rewarded).toEqual([0, 2]);
   });
 });

@@ -7,7 +7,8 @@ import { eachStep, stepArgs } from './steps.js';
 /**
  * Calls `step` until the rollout ends (see `eachStep`). After each step, calls `reward`, whose
  * result is the reward of the model calls that were recorded during the step. Their `eid.step` is
- * the number of the step.
+ * the number of the step. Algorithms that add up the rewards of steps read `info.step_reward`,
+ * which is the result at the last call of the step, and 0 at its other calls.
  */
 export abstract class StepWiseRewardWorkflow extends MultiTurnWorkflow {
   /** Performs step `stepNum`, counted from 0. Returns false after the last step. */
@@ -34,7 +35,13 @@ export abstract class StepWiseRewardWorkflow extends MultiTurnWorkflow {
     })) {
       if (experiences.length === 0) continue;
       const reward = await this.reward(experiences, stepNum);
-      all.push(...experiences.map((experience) => withFields(experience, { reward })));
+      all.push(
+        ...experiences.map((experience, i) => {
+          const isLast = i === experiences.length - 1;
+          const info = { ...experience.info, step_reward: isLast ? reward : 0 };
+          return withFields(experience, { reward, info });
+        }),
+      );
     }
     return all;
   }

@@ -5,7 +5,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { describeError } from '@trinity-rft/core';
-import { killGroup, readToEnd } from '@trinity-rft/core/support';
+import { atExit, killGroup, readToEnd } from '@trinity-rft/core/support';
 import { graderFault } from './fault.js';
 import type { Namespaces } from './template.js';
 
@@ -83,6 +83,7 @@ export async function gradeInPython(
     // A separate process group, so that the grader's child processes end with the grader.
     detached: process.platform !== 'win32',
   });
+  const isOver = atExit(() => void killGroup(child, 'SIGKILL'));
   const { promise, resolve, reject } = Promise.withResolvers<number | string>();
   const output = readOutput(child, () => reject(failed(`printed more than ${mostOutput} bytes.`)));
   child.once('error', (cause) => reject(notStarted(program, script, cause)));
@@ -110,6 +111,7 @@ export async function gradeInPython(
   } finally {
     stop.removeEventListener('abort', onStop);
     killGroup(child, 'SIGKILL');
+    isOver();
     for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe?.destroy();
   }
 }
