@@ -317,6 +317,16 @@ describe('a file whose contents have changed since the run was last started', ()
     expect(error?.message).toContain('--accept-changed-files');
   });
 
+  it('is refused whatever is accepted if a task set has another number of rows', async () => {
+    const before = own.read('tasks.jsonl');
+    own.write('tasks.jsonl', `${before}${before.split('\n')[0]}\n`);
+    const { error } = await again(2, { acceptChangedFiles: true });
+    own.write('tasks.jsonl', before);
+    expect(error?.message).toMatch(/tasksets\[0\]\.path: .* it had \d+ rows, and has \d+/);
+    expect(error?.message).not.toContain('--accept-changed-files');
+    expect((await again(1)).error).toBeUndefined();
+  });
+
   it('is detected by a digest that is equal in every JavaScript engine, or by that of earlier versions', async () => {
     const record = 'runs/tests/read/settings.json';
     const text = own.read(record);

@@ -13,6 +13,7 @@ import { createWorkspace, type Tree, type Workspace } from './support/workspace.
 
 let workspace: Workspace;
 const calls: string[] = [];
+let finish = 'stop';
 let onCall: () => void = () => undefined;
 
 /** Grader that scores `a+b=` as 5 - a % 5; its answer has no score for 3+..., and it fails for 4+.... */
@@ -27,7 +28,7 @@ const grader = createServer((request, response) => {
     const message = { role: 'assistant', content, refusal: null };
     response
       .writeHead(first === 4 ? 400 : 200, { 'content-type': 'application/json' })
-      .end(JSON.stringify({ choices: [{ index: 0, finish_reason: 'stop', message }] }));
+      .end(JSON.stringify({ choices: [{ index: 0, finish_reason: finish, message }] }));
   });
 });
 
@@ -61,6 +62,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => grader.listen(0, '127.0.0.1', resolve));
   workspace = await createWorkspace();
   workspace.write('operators/operators.ts', plugin);
+  workspace.write('tasks.csv', 'question,answer\n');
   workspace.write('more.jsonl', '{"question":"7+5=","answer":"2"}\n'.repeat(2));
   const url = `http://127.0.0.1:${(grader.address() as AddressInfo).port}/v1`;
   const judge = { name: 'judge', model_path: 'grader', base_url: url, api_key: 'none' };
@@ -215,10 +217,23 @@ describe('a task pipeline', () => {
     [{ operators: [{ name: 'text_length_filter', args: { min_len: 99 } }] }, 'leaves none of 100'],
     [{ priority_weights: { usage_frequency: 1 } }, 'no task has a column "usage_frequency"'],
     [{ inputs: ['nowhere.jsonl'] }, 'task_pipeline.inputs[0]'],
+    [{ inputs: ['tasks.csv'] }, 'data_processor.task_pipeline.inputs: '],
+    [
+      { operators: [{ name: 'specified_field_filter', args: { field_key: 'level' } }] },
+      'the first task has question, answer',
+    ],
     [{ config_path: 'recipe.yaml' }, 'Copy the items of its `process` to operators'],
   ])('is refused where it cannot run: %j', async (over, message) => {
     const all = { inputs: ['tasks.jsonl'], priority_weights: null, ...over };
     await expect(planOf({ data_processor: { task_pipeline: all } })).rejects.toThrow(message);
+  });
+
+  it('says that answers of its model are cut off', async () => {
+    finish = 'length';
+    const { error, output } = await start('cut');
+    finish = 'stop';
+    expect(error).toBeUndefined();
+    expect(output).toMatch(/\d+ answers to llm_difficulty_score_filter were cut off/);
   });
 
   it('stops where its model fails from the start', async () => {

@@ -386,6 +386,12 @@ const accepted: Readonly<Record<string, Accepted>> = {
       rest: 'explorer: {dynamic_sampling: {max_batches: 4}}',
     },
   },
+  'a query whose rows have no order': {
+    file: {
+      buffer: `${parts.buffer}\n      storage_type: sql\n      query: SELECT * FROM sums`,
+    },
+    warns: ['taskset.query: has no ORDER BY'],
+  },
   'the order of supervised rows, with a key for task sets': {
     file: supervisedFile(', data_selector: {kwargs: {a: 1}}'),
     warns: ['experience_buffer.data_selector.kwargs', 'It is for task sets'],

@@ -1327,6 +1327,24 @@ const wrongNames = [
     says: 'got 3, but a replay buffer decides by priority',
   },
   {
+    name: 'a learning rate that ends with train steps that a replay buffer decides',
+    file: {
+      algorithm: 'algorithm:\n  optimizer: { lr_scheduler_type: «cosine }',
+      buffer: `${parts.buffer}\n  trainer_input: {experience_buffer: {replay_buffer: {enable: true}}}`,
+    },
+    key: 'algorithm.optimizer.lr_scheduler_type',
+    says: 'depends on what replay_buffer repeats. Set trainer.total_steps.',
+  },
+  {
+    name: 'a warm-up that is a share of train steps that calls decide',
+    file: {
+      algorithm: 'algorithm:\n  optimizer: { lr_warmup_steps_ratio: «0.1 }',
+      buffer: `${parts.buffer}\n  train_batch_unit: experiences`,
+    },
+    key: 'algorithm.optimizer.lr_warmup_steps_ratio',
+    says: 'Set trainer.total_steps, or lr_warmup_steps.',
+  },
+  {
     name: 'an argument that a priority function does not have',
     file: {
       top: 'mode: train',

@@ -140,6 +140,35 @@ describe('a plan', () => {
     expect(planConfig(config).stages[0]?.steps).toMatchObject({ exploreSteps: 49, trainSteps: 1 });
   });
 
+  // A batch of 20 of the 12 rollouts of each explore step leaves 4, so the next one has 16 of two.
+  it.each([
+    [20, 20, 14],
+    [20, 16, 15],
+    [20, 24, 10],
+    [5, 20, 4],
+    [19, 5, 57],
+  ])('counts the batches that %i explore steps of 12 fill with %i', (steps, size, trainSteps) => {
+    const plan = (more: string) =>
+      planConfig(
+        parse(
+          cwd,
+          text
+            .replace('repeat_times: 4', 'repeat_times: 2')
+            .replace(
+              'batch_size: 8\n  train_batch_size: 16',
+              `batch_size: 6\n  train_batch_size: ${size}`,
+            )
+            .replace('total_epochs: 2', more),
+        ).config,
+      );
+    const known = plan(`total_steps: ${steps}`);
+    expect(known.stages[0]?.steps).toMatchObject({ trainSteps });
+    const replay = 'trainer_input: {experience_buffer: {replay_buffer: {enable: true}}}';
+    const replayed = plan(`total_steps: ${steps}\n  ${replay}`);
+    expect(replayed.stages[0]?.steps).toMatchObject({ exploreSteps: steps, trainSteps: undefined });
+    expect(renderPlan(replayed)).toContain('their number depends on what replay_buffer repeats');
+  });
+
   it('knows the steps that the file sets', () => {
     const { config } = parse(
       cwd,

@@ -82,7 +82,7 @@ export function assertScheduleKnown(
   if (totalSteps !== undefined || (!cosine && !warmupByRatio)) return;
   const key = cosine ? 'lr_scheduler_type cosine' : 'lr_warmup_steps_ratio';
   throw new ConfigError(
-    `${section}: ${key} needs the number of train steps, which depends on how many calls the runs will make. Set trainer.total_steps${warmupByRatio ? ', or lr_warmup_steps' : ''}.`,
+    `${section}: ${key} needs the number of train steps, which this configuration does not determine. Set trainer.total_steps${warmupByRatio ? ', or lr_warmup_steps' : ''}.`,
     { code: 'SCHEDULE_NEEDS_STEPS' },
   );
 }

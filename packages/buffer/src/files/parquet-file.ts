@@ -6,7 +6,8 @@ import { assertNoBadRows, type BadRow } from './malformed.js';
 import { plainValue } from './plain-value.js';
 
 /**
- * Reads the rows of a Parquet file with any compression, in file order, as plain JSON.
+ * Reads the rows of a Parquet file, in file order, as plain JSON. Of the compressions, LZ4 fails for
+ * a column without a value.
  * @throws TaskError when the file is not Parquet or is damaged, or if a value of a JSON column is
  * not JSON or would lose data when parsed
  */
@@ -39,7 +40,7 @@ async function readColumns(path: string): Promise<{ rows: readonly Row[]; scales
     return { rows, scales };
   } catch (cause) {
     throw new TaskError(
-      `${path} cannot be read as Parquet: ${(cause as Error).message}. Expected a complete Parquet file; fetch or write it again.`,
+      `${path} cannot be read as Parquet: ${(cause as Error).message}. Expected a complete Parquet file: fetch it again, or write it again with the compression snappy.`,
       { code: 'TASKSET_MALFORMED', details: { path }, cause },
     );
   }

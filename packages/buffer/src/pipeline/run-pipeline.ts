@@ -106,7 +106,7 @@ export async function runTaskPipeline(
   const kept = ordered.slice(0, options.topK);
   for (const { row } of ordered.slice(kept.length))
     dropped.push({ row, operator: 'top_k', reason: `not among the first ${kept.length}` });
-  if (kept.length === 0) throw nothingLeft(rows.length, dropped);
+  if (kept.length === 0) throw nothingLeft(rows, dropped);
   return { rows: kept.map(({ rawTask }) => rawTask), dropped, unordered };
 }
 
@@ -331,9 +331,9 @@ const noColumn = (operator: string, column: string, { rawTask }: Candidate): Tas
     { code: 'TASK_COLUMN' },
   );
 
-function nothingLeft(count: number, dropped: readonly DroppedTask[]): TaskError {
+function nothingLeft(rows: readonly RawTask[], dropped: readonly DroppedTask[]): TaskError {
   return new TaskError(
-    `The task pipeline leaves none of ${count} tasks: ${describeDropped(dropped)}. Loosen its operators.`,
+    `The task pipeline leaves none of ${rows.length} tasks: ${describeDropped(dropped)}. Loosen its operators, or correct the columns that they name: the first task has ${Object.keys(rows[0] ?? {}).join(', ')}.`,
     { code: 'TASKS_NONE_LEFT' },
   );
 }

@@ -77,6 +77,10 @@ it('says when a set ends before the scheduler does, and when names repeat or are
   expect(() => createTasksetScheduler([], { batchSize: 1 })).toThrow(BufferError);
   const scheduler = createTasksetScheduler(open([2]), { batchSize: 1 });
   expect(() => scheduler.restore({ cursor: 1, sources: {} })).toThrow(/has no task set "set0"/);
+  const [before, grown] = [open([2, 2]), open([2, 3])].map((sets) =>
+    createTasksetScheduler(sets, { batchSize: 1 }),
+  );
+  expect(() => grown!.restore(before!.state())).toThrow('"set1" has 3 rows; it had 2');
 });
 
 async function steps(

@@ -82,9 +82,9 @@ export function createTasksetScheduler(
       sources: Object.fromEntries(sources.map((source) => [source.name, source.state()])),
     }),
     restore: (state) => {
-      const restored = checkedCursor(state, 'all task sets', size);
+      // The sets come first, because their errors name the one that has changed.
       for (const source of sources) source.restore(stateOf(state, source.name));
-      cursor = restored;
+      cursor = checkedCursor(state, 'all task sets', size);
     },
     close: async () => {
       await Promise.all(sources.map((source) => source.close()));

@@ -57,6 +57,8 @@ function reads(path: () => string): void {
   it('reads what a query selects, and tables of Trinity-RFT', async () => {
     const query = 'SELECT question FROM sums WHERE level > 7 ORDER BY level DESC';
     expect(await read('any', query)).toEqual([{ question: '3+1=' }, { question: '2+1=' }]);
+    expect(await read('any', `${query}; -- in order\n`)).toHaveLength(2);
+    await expect(read('any', `${query}; SELECT 1`)).rejects.toThrow('more than one statement');
     expect(await read('theirs')).toEqual([{ question: '7+7=' }]);
   });
 

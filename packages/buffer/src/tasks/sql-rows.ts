@@ -53,17 +53,28 @@ async function readSqlite(path: string, sql: string, name: string): Promise<read
     const statement = database.prepare(sql);
     // Without this setting, an integer beyond 2^53 would be an error.
     statement.setReadBigInts(true);
+    // SQLite ignores what follows the first statement.
+    const rest = sql.slice(statement.sourceSQL.length).replaceAll(/--.*|[\s;]/g, '');
+    if (rest !== '') throw severalStatements(name, sql);
     return statement.all();
   } finally {
     database.close();
   }
 }
 
-const readPostgres = (url: string, sql: string): Promise<readonly Row[]> =>
+const readPostgres = (url: string, sql: string, name: string): Promise<readonly Row[]> =>
   inPostgres(url, async (client) => {
     await client.query('BEGIN TRANSACTION READ ONLY; SET LOCAL DateStyle = ISO');
-    return (await client.query<Record<string, unknown>>(sql)).rows;
+    const result = await client.query<Record<string, unknown>>(sql);
+    if (Array.isArray(result)) throw severalStatements(name, sql);
+    return result.rows;
   });
+
+const severalStatements = (name: string, sql: string): TaskError =>
+  new TaskError(
+    `Task set "${name}": its query holds more than one statement: ${sql}. Give one SELECT.`,
+    { code: 'TASKSET_QUERY' },
+  );
 
 function rawTaskOf(row: Row, number: number, { name, path }: SqlRowsOptions): RawTask {
   const plain = plainValue(row) as RawTask;

@@ -121,7 +121,7 @@ function trainerRows({ mode, part, steps, rowWord }: StagePlan): readonly Row[] 
     mode !== 'both'
       ? ''
       : steps.trainStepsPerExploreStep === undefined
-        ? '; their number depends on how often the runs call the model'
+        ? `; their number depends on ${steps.trainBatchUnit === 'experiences' ? 'how often the runs call the model' : 'what replay_buffer repeats'}`
         : `, ${round(steps.trainStepsPerExploreStep)} per explore step`;
   const count = range(steps.leastTrainSteps, steps.trainSteps);
   return [['train', `${count} steps of ${steps.trainBatchSize} ${rowWord}${perStep}`]];

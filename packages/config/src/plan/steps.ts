@@ -1,7 +1,7 @@
 /** Computes the number of steps of a stage, and the number of experiences per step. */
 import type { StageConfig, TrainBatchConfig } from '../resolve/base/resolved.js';
 import { stalenessBoundOf } from '../resolve/synchronizer.js';
-import { trainStepsOf } from '../resolve/buffer/train-batch-size.js';
+import { trainCycleOf, trainStepsOf } from '../resolve/buffer/train-batch-size.js';
 
 /** Steps of a stage. Values that the configuration alone does not determine are undefined. */
 export interface StepPlan {
@@ -77,7 +77,7 @@ export function planSteps(stage: StageConfig, counts: Counts): StepPlan {
     experiencesPerExploreStep,
     trainBatchSize: mode === 'bench' ? 0 : buffer.trainBatchSize,
     trainBatchUnit: buffer.trainBatch.unit,
-    trainStepsPerExploreStep: explores ? perExploreStep(buffer.trainBatch) : 0,
+    trainStepsPerExploreStep: explores ? perExploreStep(stage) : 0,
     trainSteps,
     leastTrainSteps: fills ? 0 : trainSteps,
     syncs: exploreSteps === undefined ? undefined : countSyncs(stage, { exploreSteps, trainSteps }),
@@ -136,10 +136,16 @@ function sum(numbers: readonly (number | undefined)[]): number | undefined {
   );
 }
 
-function perExploreStep(batch: TrainBatchConfig): number | undefined {
-  const { own, perExploreStep: made } = batch;
-  if (made === undefined) return undefined;
-  return own < made ? trainStepsOf(batch, 1) : made / own;
+/** Returns undefined with replay, where the number of train steps depends on what is repeated. */
+function cycleOf({ buffer }: StageConfig): ReturnType<typeof trainCycleOf> {
+  const { experienceBuffer } = buffer.trainerInput;
+  const isReplayed = experienceBuffer.storageType !== 'file' && experienceBuffer.replay;
+  return isReplayed ? undefined : trainCycleOf(buffer.trainBatch);
+}
+
+function perExploreStep(stage: StageConfig): number | undefined {
+  const cycle = cycleOf(stage);
+  return cycle && cycle.trainSteps / cycle.exploreSteps;
 }
 
 /**
@@ -154,30 +160,31 @@ function stepsOf(rows: number | undefined, epochs: number, batchSize: number): n
  * Returns the number of explore steps until the tasks run out or the trainer has made its last
  * step.
  */
-function countExploreSteps(
-  { buffer, trainer }: StageConfig,
-  rows: number | undefined,
-): number | undefined {
+function countExploreSteps(stage: StageConfig, rows: number | undefined): number | undefined {
+  const { buffer, trainer } = stage;
   const all = buffer.totalSteps ?? stepsOf(rows, buffer.totalEpochs, buffer.batchSize);
-  const { own, perExploreStep: made } = buffer.trainBatch;
   const { totalSteps } = trainer;
-  if (totalSteps === undefined || made === undefined) return all;
-  const perStep = own < made ? (trainStepsOf(buffer.trainBatch, 1) ?? 1) : made / own;
-  const needed = own < made ? totalSteps / perStep : (totalSteps * own) / made;
-  return Math.min(all ?? Infinity, Math.ceil(needed));
+  const cycle = cycleOf(stage);
+  if (totalSteps === undefined || !cycle) return all;
+  const rest = totalSteps % cycle.trainSteps;
+  const whole = ((totalSteps - rest) / cycle.trainSteps) * cycle.exploreSteps;
+  return Math.min(all ?? Infinity, whole + Math.ceil((rest * buffer.trainBatch.own) / cycle.rows));
 }
 
 function countTrainSteps(
-  { mode, buffer, trainer }: StageConfig,
+  stage: StageConfig,
   rows: number | undefined,
   exploreSteps: number | undefined,
 ): number | undefined {
+  const { mode, buffer, trainer } = stage;
   if (mode === 'bench') return 0;
   if (mode === 'serve') return trainer.totalSteps;
   const bound = trainer.totalSteps ?? Infinity;
   if (mode === 'both') {
     const all =
-      exploreSteps === undefined ? undefined : trainStepsOf(buffer.trainBatch, exploreSteps);
+      exploreSteps === undefined || !cycleOf(stage)
+        ? undefined
+        : trainStepsOf(buffer.trainBatch, exploreSteps);
     return all === undefined ? trainer.totalSteps : Math.min(all, bound);
   }
   const supervised = buffer.trainerInput.experienceBuffer.storageType === 'file';

@@ -6,7 +6,7 @@ import { checkNeeds } from './algorithm/algorithm-needs.js';
 import { deriveAlgorithm } from './algorithm/algorithm.js';
 import { checkEngine, deriveCriticEngine, deriveEngine } from './algorithm/engine.js';
 import { deriveOperators } from './algorithm/operators.js';
-import { deriveCritic } from './algorithm/optimizer.js';
+import { checkSchedule, deriveCritic } from './algorithm/optimizer.js';
 import type { StageContext } from './base/context.js';
 import { checkName, invalidFolder, reportAddress } from './base/paths.js';
 import type { ResolvedConfig, StageConfig } from './base/resolved.js';
@@ -168,6 +168,7 @@ function deriveStage(
   const sampler = external ? undefined : deriveSampler(context);
   checkEngine(context, { engine, algorithm, model, sampler });
   checkSampling(context, algorithm, { synchronizer, trainBatch: buffer.trainBatch });
+  checkSchedule(context, algorithm.optimizer, buffer.trainBatch);
   checkDistribution(context, algorithm, { buffer, rolloutModel });
   checkSamplingLimits(context, { engine, algorithm, buffer, rolloutModel, sampler });
   const operators = deriveOperators(context, model, algorithm);

@@ -179,13 +179,17 @@ function deadlineOf(
   return rewardDeadline(deadlineMs);
 }
 
-/** Returns the recorded calls of the rollout, each with the reward and the info of the result. */
+/** Returns the recorded calls of the rollout, each with the reward, metrics and info of the result. */
 const scored = (
   recorded: readonly Experience[],
-  { reward, info }: ReadResult,
+  { reward, metrics, info }: ReadResult,
 ): readonly Experience[] =>
   recorded.map((experience) =>
-    withFields(experience, { reward, info: { ...experience.info, ...info } }),
+    withFields(experience, {
+      reward,
+      metrics: { ...experience.metrics, ...metrics },
+      info: { ...experience.info, ...info },
+    }),
   );
 
 function checkReward({ reward, tokenRewards }: Experience, { task }: FinishOptions): void {

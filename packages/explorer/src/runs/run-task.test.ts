@@ -465,7 +465,7 @@ describe('runTask', () => {
     );
   });
 
-  it('gives a score to every recorded call', async () => {
+  it('gives a score and its metrics to every recorded call', async () => {
     const records = [experience({ reward: 0 }), experience({ eid: { step: 1 } })];
     const { outcome } = start(
       defineWorkflow({ name: 'w', run: () => ({ reward: 0.25, metrics: { tool_calls: 2 } }) }),
@@ -475,7 +475,10 @@ describe('runTask', () => {
     expect(runs[2]).toMatchObject({
       reward: 0.25,
       metrics: { tool_calls: 2, reward: 0.25 },
-      experiences: [{ reward: 0.25 }, { reward: 0.25 }],
+      experiences: [
+        { reward: 0.25, metrics: { tool_calls: 2 } },
+        { reward: 0.25, metrics: { tool_calls: 2 } },
+      ],
     });
   });
 

@@ -54,7 +54,7 @@ import {
   tasksFile,
 } from '../assembly/task-pipeline/stored-tasks.js';
 import { withRecordedDevices } from './changes/devices.js';
-import { inputsOf, type Inputs } from './changes/inputs.js';
+import { inputsOf, type InputDigest, type Inputs } from './changes/inputs.js';
 import { areGuests } from './folders.js';
 import { describeChanges, describeInputs, isRecorded, recordedInputs } from './changes/resume.js';
 import { firstOpenStage, hasBegun, readStageProgress } from './progress.js';
@@ -89,7 +89,7 @@ export interface CheckedFiles {
   /** For each checked stage: the grader of each task set that has a choice of graders. */
   readonly graders: readonly (readonly GraderPlan[])[];
   /** For each checked stage: digests of rows, keyed by the setting that names the rows. */
-  readonly digests: readonly Readonly<Record<string, string>>[];
+  readonly digests: readonly Inputs[];
 }
 
 /**
@@ -106,7 +106,7 @@ export async function checkFiles(
   const rows: Readonly<Record<string, number>>[] = [];
   const pipelines: PipelinePlan[][] = [];
   const graders: GraderPlan[][] = [];
-  const digests: Record<string, string>[] = [];
+  const digests: Inputs[] = [];
   const readChat = chatReader();
   for (const stage of withCachedModels(config, env).stages.slice(from)) {
     const at = (key: KeyPath, message: string): ConfigProblem =>
@@ -198,7 +198,7 @@ interface Check extends Reading {
   /** Plans of the stage's task pipelines. The check adds them to this list. */
   readonly pipelines: PipelinePlan[];
   /** Digests of rows, keyed by the setting that names the rows. */
-  readonly digests: Record<string, string>;
+  readonly digests: Record<string, InputDigest>;
   readonly stage: StageConfig;
   readonly extensions: Extensions;
   readonly readChat: ReadChat;
@@ -215,7 +215,7 @@ const nameOf = (key: KeyPath): string =>
 
 function addDigest({ digests, recorded }: Check, key: KeyPath, rows: readonly RawTask[]): void {
   const name = nameOf(key);
-  digests[name] = digestOfRows(rows, recorded?.[name]?.sha256);
+  digests[name] = { sha256: digestOfRows(rows, recorded?.[name]?.sha256), rows: rows.length };
 }
 
 /**
@@ -270,10 +270,16 @@ function chatReader(): ReadChat {
 async function checkTasksets(check: Check): Promise<Readonly<Record<string, number>>> {
   const { stage, extensions } = check;
   const { tasksets } = stage.buffer.explorerInput;
+  const { taskPipeline } = stage.dataProcessor;
   const counts: Record<string, number> = {};
   for (const { taskset, place } of tasksetsOf(stage)) {
     const { name, isEval } = taskset;
-    const read = await attempt(check, [...place, 'path'], () =>
+    const isMade = !isEval && taskPipeline !== undefined;
+    const key =
+      isMade && taskPipeline.inputs.length > 0
+        ? ['data_processor', 'task_pipeline', 'inputs']
+        : [...place, 'path'];
+    const read = await attempt(check, key, () =>
       isEval ? readTaskset(taskset, extensions, check) : readToLearn(check, taskset),
     );
     if (!read) continue;
@@ -281,7 +287,6 @@ async function checkTasksets(check: Check): Promise<Readonly<Record<string, numb
     for (const { key, message } of read.warnings) check.warn([...place, ...key], message);
     counts[isEval ? `eval/${name}` : name] = read.rows.length;
     // The tasks of a pipeline are stored in the training run's folder, so they need no digest.
-    const isMade = !isEval && stage.dataProcessor.taskPipeline !== undefined;
     if (!isMade) addDigest(check, [...place, 'path'], read.rows);
     if (read.problems.length === 0) await checkFirstRow(check, place, { taskset, rows: read.rows });
   }

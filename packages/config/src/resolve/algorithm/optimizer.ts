@@ -2,7 +2,7 @@
 import { optimizer as optimizerSection } from '../../schema/algorithm.js';
 import { inherit, resolveSection } from '../../schema/resolve-section.js';
 import { critic as criticSection, criticOptimizer } from '../../schema/trainer.js';
-import type { CriticConfig, OptimizerConfig } from '../base/resolved.js';
+import type { CriticConfig, OptimizerConfig, TrainBatchConfig } from '../base/resolved.js';
 import type { KeyPath } from '../../source/node.js';
 import { sayIgnored, type StageContext } from '../base/context.js';
 
@@ -25,6 +25,31 @@ export function deriveOptimizer(context: StageContext): OptimizerConfig {
       [['trainer', 'grad_clip'], context.input.trainer.grad_clip],
     ),
   };
+}
+
+/**
+ * Reports a learning rate that follows from the number of train steps, where that number depends on
+ * the calls of the model or on time.
+ */
+export function checkSchedule(
+  context: StageContext,
+  { lrSchedulerType, lrWarmupSteps, lrWarmupStepsRatio }: OptimizerConfig,
+  { perExploreStep }: TrainBatchConfig,
+): void {
+  const { mode, input } = context;
+  if (mode !== 'both' || input.trainer.total_steps !== null) return;
+  const { replay_buffer: replay } = input.buffer.trainer_input.experience_buffer;
+  if (!replay.enable && perExploreStep !== undefined) return;
+  const isCosine = lrSchedulerType === 'cosine';
+  if (!isCosine && (lrWarmupSteps !== undefined || lrWarmupStepsRatio === 0)) return;
+  const cause = replay.enable
+    ? 'what replay_buffer repeats'
+    : 'the calls of the model (train_batch_unit: experiences)';
+  context.report(
+    ['algorithm', 'optimizer', isCosine ? 'lr_scheduler_type' : 'lr_warmup_steps_ratio'],
+    `needs the number of train steps, which depends on ${cause}. Set trainer.total_steps${isCosine ? '' : ', or lr_warmup_steps'}.`,
+    [['trainer'], ['buffer', 'trainer_input']],
+  );
 }
 
 const criticKeys: KeyPath = ['trainer', 'trainer_config', 'critic'];

@@ -48,6 +48,11 @@ export function deriveDatabase(
   sayIgnored(context, section, ['subset_name', 'split'], reason);
   if (table !== null && query !== null)
     context.report([...section, 'table'], 'is given beside query. Remove one of the two.');
+  if (query !== null && !/\border\s+by\b/i.test(query))
+    context.warn(
+      [...section, 'query'],
+      'has no ORDER BY, so the database may return its rows in another order when the run is resumed. Add one.',
+    );
   if (path === null) return { path: '', isLocal: false };
   if (isPostgres(path)) return { path, isLocal: false };
   const file = sqlitePath(context, [...section, 'path'], path);

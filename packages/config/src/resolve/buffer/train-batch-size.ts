@@ -131,14 +131,36 @@ function ageOf(
  * Returns the number of train steps for a number of explore steps, if every rollout succeeds and
  * no operator filters any out. Returns undefined if it depends on the number of model calls.
  */
-export function trainStepsOf(
-  { own, perExploreStep, keptPerExploreStep: kept = perExploreStep }: TrainBatchConfig,
-  exploreSteps: number,
-): number | undefined {
-  if (perExploreStep === undefined || kept === undefined || own <= 0) return undefined;
-  return own < perExploreStep
-    ? exploreSteps * Math.ceil(kept / own)
-    : Math.ceil((exploreSteps * perExploreStep) / own);
+export function trainStepsOf(batch: TrainBatchConfig, exploreSteps: number): number | undefined {
+  const cycle = trainCycleOf(batch);
+  if (!cycle) return undefined;
+  const rest = exploreSteps % cycle.exploreSteps || 0;
+  const whole = ((exploreSteps - rest) / cycle.exploreSteps) * cycle.trainSteps;
+  return whole + Math.ceil((rest * cycle.rows) / batch.own);
+}
+
+interface TrainCycle {
+  readonly exploreSteps: number;
+  readonly trainSteps: number;
+  /** Number of rollouts or tasks per explore step that are trained on. */
+  readonly rows: number;
+}
+
+/**
+ * Returns the smallest numbers of explore steps and train steps that end together. A batch covers
+ * no more explore steps than its size needs, so one that begins within an explore step may have
+ * fewer rows than `own`. Returns undefined if it depends on the number of model calls.
+ */
+export function trainCycleOf({
+  own,
+  perExploreStep,
+  keptPerExploreStep: rows = perExploreStep,
+}: TrainBatchConfig): TrainCycle | undefined {
+  if (perExploreStep === undefined || rows === undefined || own <= 0) return undefined;
+  const before = Math.ceil(own / perExploreStep) - 1;
+  // Each batch takes so many rows of its last explore step more than the batch before it left.
+  const trainSteps = Math.ceil(rows / (own - before * rows));
+  return { trainSteps, exploreSteps: trainSteps * before + 1, rows };
 }
 
 /**

@@ -146,14 +146,21 @@ function asking<T>(
     const { engines } = extensions;
     const models = stack.use(await openAuxiliaryModels(stage, runtime, engines, endpoint));
     const signal = AbortSignal.any([interrupt, models.failed]);
+    /** Number of answers that the token limit has cut off, by operator. */
+    const cut = new Map<string, number>();
+    const onCut = (operator: string): void => void cut.set(operator, (cut.get(operator) ?? 0) + 1);
     try {
       const ask = (question: Question): Promise<string> =>
-        answer(question, { ...asked, stage, models, signal });
+        answer(question, { ...asked, stage, models, signal, onCut });
       return await work({ ask, signal });
     } catch (error) {
       if (models.failed.aborted) throw models.failed.reason;
       throw error;
     } finally {
+      for (const [operator, count] of cut)
+        runtime.logger.warn(
+          `Task pipeline of "${asked.taskset.name}": ${count} answers to ${operator} were cut off at the token limit of the model, which may be before their grade. Raise max_tokens in the args of the operator.`,
+        );
       await stack.close();
     }
   });
@@ -163,11 +170,13 @@ interface AskParts extends Asked {
   readonly stage: StageConfig;
   readonly models: AuxiliaryModels;
   readonly signal: AbortSignal;
+  /** Called with the name of the operator after an answer that the token limit has cut off. */
+  readonly onCut: (operator: string) => void;
 }
 
 async function answer(
   { step, row, call, messages, options }: Question,
-  { taskset, rows, answers, stage, models, signal }: AskParts,
+  { taskset, rows, answers, stage, models, signal, onCut }: AskParts,
 ): Promise<string> {
   const { auxiliaryModels } = stage.explorer;
   const named = step.args[step.definition.auxiliaryModel ?? ''];
@@ -191,6 +200,7 @@ async function answer(
     const asked = models.models(attempt, new Set()).get(model.name);
     const [response] = (await asked?.chat(messages, { ...options, signal: ends })) ?? [];
     const text = response?.responseText ?? '';
+    if (response?.finishReason === 'length') onCut(step.definition.name);
     await answers.add(key, text);
     return text;
   } finally {

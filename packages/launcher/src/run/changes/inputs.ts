@@ -8,8 +8,10 @@ import { digestOfFile } from '@trinity-rft/core/engine';
 import { isWithin } from '../../assembly/data/run-id.js';
 import { settingsOf } from '../../assembly/settings.js';
 
-interface InputDigest {
+export interface InputDigest {
   readonly sha256: string;
+  /** Number of rows. @default undefined: a file, or an earlier version wrote the record */
+  readonly rows?: number;
   /** Metadata of a large file, which is read again only if the metadata changes. */
   readonly stat?: FileStat;
 }
@@ -32,7 +34,7 @@ interface FileStat {
 
 export interface InputSources {
   /** Digests of rows, keyed by the setting that names the rows. */
-  readonly rows: Readonly<Record<string, string>>;
+  readonly rows: Inputs;
   /** Paths of the plugins' modules. */
   readonly plugins: readonly string[];
   /** Directory that relative paths in arguments start from. */
@@ -66,9 +68,7 @@ export async function inputsOf(stage: StageConfig, sources: InputSources): Promi
     }
   }
   for (const file of plugins) files.set(`plugins/${path.relative(cwd, file)}`, file);
-  const digests = Object.fromEntries(
-    Object.entries(rows).map(([key, sha256]) => [key, { sha256 }] as const),
-  );
+  const digests: Record<string, InputDigest> = { ...rows };
   for (const [key, file] of files) {
     const binding = isBinding(key);
     const digest = await digestOf(file, sources.before?.[key], binding).catch((error: unknown) => {
