@@ -1,7 +1,7 @@
 /** Computes the number of steps of a stage, and the number of experiences per step. */
 import type { StageConfig, TrainBatchConfig } from '../resolve/base/resolved.js';
 import { stalenessBoundOf } from '../resolve/synchronizer.js';
-import { trainStepsOf } from '../resolve/buffer/train-batch-size.js';
+import { trainStepsOf, trainStepsPerExploreStep } from '../resolve/buffer/train-batch-size.js';
 
 /** Steps of a stage. Values that the configuration alone does not determine are undefined. */
 export interface StepPlan {
@@ -77,7 +77,7 @@ export function planSteps(stage: StageConfig, counts: Counts): StepPlan {
     experiencesPerExploreStep,
     trainBatchSize: mode === 'bench' ? 0 : buffer.trainBatchSize,
     trainBatchUnit: buffer.trainBatch.unit,
-    trainStepsPerExploreStep: explores ? perExploreStep(buffer.trainBatch) : 0,
+    trainStepsPerExploreStep: explores ? trainStepsPerExploreStep(buffer.trainBatch) : 0,
     trainSteps,
     leastTrainSteps: fills ? 0 : trainSteps,
     syncs: exploreSteps === undefined ? undefined : countSyncs(stage, { exploreSteps, trainSteps }),
@@ -136,12 +136,6 @@ function sum(numbers: readonly (number | undefined)[]): number | undefined {
   );
 }
 
-function perExploreStep(batch: TrainBatchConfig): number | undefined {
-  const { own, perExploreStep: made } = batch;
-  if (made === undefined) return undefined;
-  return own < made ? trainStepsOf(batch, 1) : made / own;
-}
-
 /**
  * Returns the number of complete batches in `epochs` passes over the rows. Does not count an
  * incomplete batch at the end of the last pass.
@@ -159,12 +153,10 @@ function countExploreSteps(
   rows: number | undefined,
 ): number | undefined {
   const all = buffer.totalSteps ?? stepsOf(rows, buffer.totalEpochs, buffer.batchSize);
-  const { own, perExploreStep: made } = buffer.trainBatch;
   const { totalSteps } = trainer;
-  if (totalSteps === undefined || made === undefined) return all;
-  const perStep = own < made ? (trainStepsOf(buffer.trainBatch, 1) ?? 1) : made / own;
-  const needed = own < made ? totalSteps / perStep : (totalSteps * own) / made;
-  return Math.min(all ?? Infinity, Math.ceil(needed));
+  if (totalSteps === undefined || buffer.trainBatch.perExploreStep === undefined) return all;
+  const perStep = trainStepsPerExploreStep(buffer.trainBatch) ?? 1;
+  return Math.min(all ?? Infinity, Math.ceil(totalSteps / perStep - 1e-9));
 }
 
 function countTrainSteps(
