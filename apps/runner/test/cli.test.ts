@@ -329,6 +329,12 @@ describe('trinity config', () => {
     );
     for (const right of ['hermes', 'auto'])
       expect(await checked(right)).not.toContain('tool_call_parser');
+    // The syntax of phi4_mini_json, but no tools.
+    const template = '{% for m in messages %}<|im_start|>{{ m.content }}<|im_end|>{% endfor %}';
+    write('calling/chat_template.jinja', `{# functools[ #}${template}`);
+    expect((await checked('mistral')).match(/tool_call_parser: got .*/g)).toEqual([
+      expect.stringContaining('tool_prompt: generic instead'),
+    ]);
   });
 
   it('check and plan answer programs in JSON, with the same exit codes', async () => {

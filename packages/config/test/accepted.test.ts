@@ -49,6 +49,13 @@ const accepted: Readonly<Record<string, Accepted>> = {
       algorithm:
         'algorithm:\n  algorithm_type: raft\n  repeat_times: 1\n  advantage_fn_args: {keep: all}',
     },
+    warns: ['algorithm.', 'imitates every answer'],
+  },
+  'raft that keeps all runs above a reward': {
+    file: {
+      algorithm:
+        'algorithm: {algorithm_type: raft, advantage_fn_args: {keep: all, min_reward: 0.5}}',
+    },
   },
   'a model that takes images, with a text part': {
     file: { model: 'model:\n  model_path: ./sees-and-reads' },
@@ -163,6 +170,18 @@ const accepted: Readonly<Record<string, Accepted>> = {
     file: { model: 'model: {model_path: ./tiny, temperature: 0}' },
     warns: ['model.temperature: got 0', 'the same answers'],
   },
+  'layers of several families, some of them not meant': {
+    file: {
+      model:
+        'model:\n  model_path: ./tiny\n  lora_configs: [{target_modules: [q_proj, qkv_proj], exclude_modules: [qkv_proj]}]',
+    },
+  },
+  'a layer of other models beside all layers': {
+    file: {
+      model:
+        'model:\n  model_path: ./tiny\n  lora_configs: [{target_modules: [all-linear, qkv_proj]}]',
+    },
+  },
   'greedy runs that are not compared': {
     file: {
       algorithm: 'algorithm: {algorithm_type: ppo}',
@@ -202,6 +221,10 @@ const accepted: Readonly<Record<string, Accepted>> = {
         'operators[0].args.max_response_length: got 500, so only answers of more than 500 tokens',
       ],
       ['{name: pass_rate_calculator}', 'operators[0].name: tells pass rates to selectors'],
+      [
+        '{name: reward_filter}, {name: reward_filter, args: {threshold: 0.5}}',
+        'operators[1].name: drops runs with a reward below 0.5 before grpo',
+      ],
       ['{name: reward_filter}', ''],
       [
         '{name: overlong_penalty, args: {max_response_length: max_response_tokens, cache_length: 4}}',
@@ -221,7 +244,7 @@ const accepted: Readonly<Record<string, Accepted>> = {
   },
   'a seed of tasks that are taken in their order': {
     file: { buffer: `${parts.buffer}\n      data_selector: {seed: 1}` },
-    warns: ['taskset.data_selector.seed: ignored', 'shuffle and random'],
+    warns: ['taskset.data_selector.seed: ignored', 'shuffle, random, difficulty_based'],
   },
   'experts that no sample strategy takes': {
     file: {
@@ -278,7 +301,7 @@ const accepted: Readonly<Record<string, Accepted>> = {
       ['rollout_correction', 'rollout_is_threshold: 3', 'rollout_correction.rollout_is'],
       ['rollout_correction', 'rollout_is_batch_normalize: true', 'rollout_correction.rollout_is'],
       ['rollout_correction', 'rollout_rs_threshold: 3', 'rollout_correction.rollout_rs'],
-      ['data_selector', 'feature_keys: [a]', 'offline_easy2hard and difficulty_based'],
+      ['data_selector', 'feature_keys: [a]', 'offline_easy2hard, difficulty_based'],
       ['data_selector', 'kwargs: {nonsense: 1}', 'selector_type: difficulty_based'],
     ].map(([section = '', set = '', needs = '']): [string, Accepted] => [
       `${set} of ${section}, which is off`,
@@ -572,6 +595,15 @@ describe('a file that writes out every default', () => {
     const { warnings } = parse(cwd, JSON.stringify({ ...sections, algorithm: rest }));
     expect(warnings).toEqual([]);
   });
+});
+
+it('says nothing of greedy runs whose workflow selects the experiences', () => {
+  const text = yaml({ model: 'model: {model_path: ./tiny, temperature: 0}' });
+  const said = [true, false].map((selects) => {
+    const workflows = { names: () => [], find: () => ({ selects }) };
+    return parse(cwd, text, { workflows }).warnings;
+  });
+  expect(said).toEqual([[], [expect.stringContaining('the same answers')]]);
 });
 
 it('takes a number as the file has it where text is expected', () => {

@@ -322,17 +322,24 @@ describe('the loop', () => {
       'reaches 8, ',
     );
     expect(parsed('  train_batch_size: 20').warnings[0]).toContain('waits for 3 of them');
-    const raft = parse(
-      cwd,
-      yaml({
-        algorithm: 'algorithm: {algorithm_type: raft}',
-        buffer: parts.buffer.replace('buffer:', 'buffer:\n  batch_size: 6\n  train_batch_size: 1'),
-      }),
-    );
+    const raftOf = (batch: string) =>
+      parse(
+        cwd,
+        yaml({
+          algorithm: 'algorithm: {algorithm_type: raft}',
+          buffer: parts.buffer.replace('buffer:', `buffer:\n  batch_size: 6\n${batch}`),
+        }),
+      );
+    const raft = raftOf('  train_batch_size: 1');
     expect(raft.warnings[0]).toMatch(
       /24 runs .*, of which 6 are kept, so each is trained on in 6 train steps. sample.staleness then reaches 5, /,
     );
     expect(trainStepsOf(raft.config.stages[0].buffer.trainBatch, 2)).toBe(12);
+    const large = raftOf('  train_batch_size: 30').config.stages[0];
+    expect(trainStepsOf(large.buffer.trainBatch, 10)).toBe(5);
+    expect(raftOf('  train_batch_size: 1\n  train_batch_unit: experiences').warnings[0]).toMatch(
+      /24 runs .* of one or more experiences, of which 6 are kept, so it is .* 6 train steps or more/,
+    );
     expect(parsed('  train_batch_unit: experiences').warnings[0]).toMatch(
       /^run.yaml:\d+:\d+ buffer.train_batch_unit: .*1 train step or more/,
     );

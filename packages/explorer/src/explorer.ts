@@ -322,7 +322,10 @@ function stepMetrics(
   warnings.experiencesStored(collected.length, experiences.length);
   warnings.groupsCompared(rollout['rollout/identical_group_share']);
   warnings.rewardsDiffer(metrics['experience_pipeline/group_advantages/uneven_runs']);
-  warnings.callsUnread(rollout['rollout/model/unread_tool_calls/mean']);
+  warnings.callsUnread({
+    unread: rollout['rollout/model/unread_tool_calls/mean'],
+    read: rollout['rollout/model/tool_calls/mean'],
+  });
   warnings.statesCompared(metrics['experience_pipeline/gigpo/anchor_groups_total']);
   warnings.statsUnused(
     Object.entries(metrics).some(([key, n]) => key.endsWith('/unused_stats_count') && n > 0),

@@ -53,6 +53,8 @@ it('warns once that no step has a state for gigpo to compare', () => {
 it('warns once that calls of tools are not read', () => {
   const logger = recordingLogger();
   const { callsUnread } = createStepWarnings(logger);
-  for (const calls of [undefined, 0, 0.5, 1]) callsUnread(calls);
+  for (const calls of [{}, { unread: 0, read: 0 }, { unread: 0.1, read: 3 }]) callsUnread(calls);
+  expect(logger.messages('warn')).toEqual([]);
+  for (const unread of [0.5, 1]) callsUnread({ unread, read: 0 });
   expect(logger.messages('warn')).toEqual([expect.stringContaining('tool_call_parser')]);
 });

@@ -18,8 +18,11 @@ export interface StepWarnings {
   statsUnused(isUnused: boolean): void;
   /** Called with the number of states in which steps of the explore step began, with `gigpo`. */
   statesCompared(states: number | undefined): void;
-  /** Called with the mean number of tool calls in a syntax that the parser does not read. */
-  callsUnread(calls: number | undefined): void;
+  /**
+   * Called with the mean numbers of tool calls that were left in the text (`unread`) and that were
+   * parsed (`read`).
+   */
+  callsUnread(calls: { readonly unread?: number; readonly read?: number }): void;
 }
 
 export function createStepWarnings(logger: Logger): StepWarnings {
@@ -28,7 +31,9 @@ export function createStepWarnings(logger: Logger): StepWarnings {
     groupsCompared: once(logger, (share) => (share === 1 ? identicalGroups : undefined)),
     rewardsDiffer: once(logger, (runs = 0) => (runs > 0 ? unevenRuns(runs) : undefined)),
     statsUnused: once(logger, (isUnused) => (isUnused ? unusedStats : undefined)),
-    callsUnread: once(logger, (calls = 0) => (calls > 0 ? unreadCalls : undefined)),
+    callsUnread: once(logger, ({ unread = 0, read = 0 }) =>
+      unread > 0 && unread >= read ? unreadCalls : undefined,
+    ),
     statesCompared: once(logger, (states) => (states === 0 ? missingStates : undefined)),
   };
 }
@@ -85,4 +90,4 @@ const missingStates =
   'No experience of this step names the state of its environment, so gigpo compares whole runs only, as grpo does: omega and anchor_scope have no effect. Expected a text or number in info.env_state_hash, or under advantage_fn_args.env_state_hash_key. Let the workflow write it, or use algorithm_type: grpo. This warning appears once; experience_pipeline/gigpo/anchor_groups_total is written with every step.';
 
 const unreadCalls =
-  'Answers call tools in a syntax that is not read, so the agent gets the call as text and no tool runs. Set explorer.rollout_model.tool_call_parser to the syntax of the model, or to auto, unless the agent itself reads calls from the text. This warning appears once; rollout/model/unread_tool_calls is written with every step.';
+  'Answers call tools in the syntax that the chat template shows, which tool_call_parser does not read, so the agent gets the calls as text and no tool runs. Set explorer.rollout_model.tool_call_parser: auto, unless the agent itself reads calls from the text. This warning appears once; rollout/model/unread_tool_calls is written with every step.';

@@ -1,3 +1,4 @@
+import { createChatFormat } from '@trinity-rft/chat';
 import { responseLength, uid } from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
 import { scriptedSampler } from '@trinity-rft/testing';
@@ -133,16 +134,14 @@ describe('chat', () => {
   });
 });
 
-it('counts calls of offered tools in a syntax that the parser does not read', async () => {
-  const name = tools[0]!.function.name;
-  const { model } = scripted([
-    `[TOOL_CALLS]${name}[ARGS]{"a": 1}<|im_end|>`,
-    `I would call ${name}.<|im_end|>`,
-    `<tool_call>{"name": "${name}", "arguments": {"a": 1}}</tool_call><|im_end|>`,
-  ]);
-  for (let call = 0; call < 3; call++) await model.chat(hi, { tools });
+it('counts calls of offered tools that no parser reads', async () => {
+  const withoutParser = createChatFormat({ tokenizer: format.tokenizer });
+  const { model } = scripted([`${call}<|im_end|>`, 'I would call add.<|im_end|>'], {
+    format: withoutParser,
+  });
+  for (let turn = 0; turn < 2; turn++) await model.chat(hi, { tools });
   expect(model.metrics()).toMatchObject({
-    'model/tool_calls': 1,
+    'model/tool_calls': 0,
     'model/malformed_tool_calls': 0,
     'model/unread_tool_calls': 1,
   });

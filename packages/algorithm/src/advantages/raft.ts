@@ -48,7 +48,10 @@ export const raft = defineAdvantagePart({
     },
   },
   comparesRuns: ({ keep }) => keep === 'best',
-  keeps: ({ keep }) => (keep === 'best' ? 'one' : 'some'),
+  keeps: ({ keep, minReward }) => {
+    if (keep === 'best') return 'one';
+    return keep === 'all' && minReward === undefined ? 'all' : 'some';
+  },
   create: (options) => ({ advantage: (experiences) => select(experiences, options) }),
 });
 

@@ -54,6 +54,25 @@ describe('a chat format', () => {
     });
   });
 
+  it.each([
+    ['hermes in the syntax of the template', {}, undefined],
+    ['of another parser', { toolCallParser: 'mistral' }, 1],
+    ['without a parser', { toolCallParser: undefined }, 1],
+    ['of a tool prompt', { toolPrompt: 'generic' }, undefined],
+  ])('counts calls that stay text: %s', (_, options, unread) => {
+    const own = testFormat(chatTemplates.chatml, options);
+    const tools = [{ type: 'function', function: { name: 'f' } }] as const;
+    const read = (text: string) => own.readTurn(encode(text), { tools });
+    const call = '{"name":"f","arguments":{"a": 1}}';
+    expect(read(`<tool_call>${call}</tool_call><|im_end|>`).unreadToolCalls).toBe(unread);
+    for (const text of [`\`\`\`json\n${call}\n\`\`\``, '[f(a=1)]', 'f'])
+      expect(read(`${text}<|im_end|>`)).toEqual({
+        text,
+        toolCalls: [],
+        malformedToolCalls: 0,
+      });
+  });
+
   it.each(Object.entries(reasoningParsers))(
     'sees a %s block at the end of a prompt, even where every character is a token',
     (reasoningParser, { markers: [open, close] }) => {

@@ -72,8 +72,8 @@ export interface ParsedTurn {
   readonly toolCalls: readonly ParsedToolCall[];
   readonly malformedToolCalls: number;
   /**
-   * Number of calls of offered tools in the text, in a syntax that the parser does not read. Counted
-   * if no call was parsed.
+   * Number of calls of offered tools in the text, in the syntax that fits the chat template, if
+   * another parser is used, or none. Counted if no call was parsed.
    * @default 0
    */
   readonly unreadToolCalls?: number;
@@ -197,21 +197,15 @@ interface ConstraintContext {
 export function createChatFormat(options: ChatFormatOptions): ChatFormat {
   const { tokenizer } = options;
   const templates = openTemplates(options);
-  const parsers = openParsers(options, templates.tools);
+  const fitting = detectToolCallParser(templates.tools, tokenizer);
+  const parsers = openParsers(options, templates.tools, fitting);
   const hiddenIds = idsWithoutText(tokenizer, [
     ...(parsers.reasoning?.markers ?? []),
     ...(parsers.toolCalls?.markers ?? []),
   ]);
   for (const id of idsOf(tokenizer, parsers.toolCalls?.stops)) hiddenIds.add(id);
-  const otherParsers = Object.values<ToolCallParser>(toolCallParsers).filter(
-    (parser) => parser !== parsers.toolCalls,
-  );
-  const withoutCallMarkers = new Set(hiddenIds);
-  for (const id of idsOf(
-    tokenizer,
-    otherParsers.flatMap(({ markers }) => markers),
-  ))
-    withoutCallMarkers.delete(id);
+  const unused = fitting && options.toolPrompt === undefined ? toolCallParsers[fitting] : undefined;
+  const unusedMarkers = new Set(idsOf(tokenizer, unused?.markers));
   const controlTokens = new Map(
     [...tokenizer.controlTokenIds].map((id) => [tokenizer.idToToken(id) ?? '', id]),
   );
@@ -248,7 +242,7 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
     tokenizer,
     stopTokenIds: stopIds(tokenizer, templates.plain, parsers.toolCalls?.stops),
     printsTools: hasTools,
-    fittingToolCallParser: () => detectToolCallParser(templates.tools, tokenizer),
+    fittingToolCallParser: () => fitting,
     instructionRole: instructionRole(templates.plain),
     render: (input) =>
       isLong(input)
@@ -265,15 +259,11 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
         );
       const turn = read(parsers, hiddenIds);
       const names = typeof tools === 'boolean' ? [] : tools.map((tool) => tool.function.name);
+      if (unused === undefined || unused === parsers.toolCalls) return turn;
       if (turn.toolCalls.length + turn.malformedToolCalls > 0) return turn;
       if (!names.some((name) => turn.text.includes(name))) return turn;
-      const unread = otherParsers.map(
-        (toolCalls) =>
-          read({ ...parsers, toolCalls }, withoutCallMarkers).toolCalls.filter(({ name }) =>
-            names.includes(name),
-          ).length,
-      );
-      const unreadToolCalls = Math.max(...unread);
+      const other = read({ ...parsers, toolCalls: unused }, hiddenIds.difference(unusedMarkers));
+      const unreadToolCalls = other.toolCalls.filter(({ name }) => names.includes(name)).length;
       return unreadToolCalls > 0 ? { ...turn, unreadToolCalls } : turn;
     },
     beginTurn: (promptIds, { tools, stops, isPlain = false }) => {
@@ -335,12 +325,15 @@ interface Parsers {
   readonly toolCalls: ToolCallParser | undefined;
 }
 
-function openParsers(options: ChatFormatOptions, template: ChatTemplate): Parsers {
-  const { tokenizer, toolPrompt, reasoningParser, detectToolCalls = false } = options;
+function openParsers(
+  options: ChatFormatOptions,
+  template: ChatTemplate,
+  fittingToolCallParser: string | undefined,
+): Parsers {
+  const { toolPrompt, reasoningParser, detectToolCalls = false } = options;
   const { toolCallParser = detectToolCalls ? 'auto' : undefined } = options;
   const reasoning = reasoningParser === 'auto' ? detectReasoningParser(template) : reasoningParser;
-  const forCalls =
-    toolCallParser === 'auto' ? detectToolCallParser(template, tokenizer) : toolCallParser;
+  const forCalls = toolCallParser === 'auto' ? fittingToolCallParser : toolCallParser;
   if (options.toolCallParser === 'auto' && forCalls === undefined && toolPrompt === undefined)
     throw new ConfigError(
       `tool_call_parser is "auto", but the chat template does not show in which syntax the model calls tools. Set one of: ${Object.keys(toolCallParsers).join(', ')}.`,

@@ -1,6 +1,6 @@
 /** Reports sampling settings that the engine does not support. */
 import type { KeyPath } from '../source/node.js';
-import { comparesRuns } from './algorithm/algorithm.js';
+import { comparesRuns, workflowsSelect } from './algorithm/algorithm.js';
 import { deciding } from './sampling-distribution.js';
 import type { StageContext } from './base/context.js';
 import type {
@@ -29,7 +29,7 @@ export function checkSamplingLimits(
 ): void {
   const capabilities = context.engines[engine]?.capabilities;
   if (capabilities === undefined || context.input.mode === 'bench') return;
-  if (comparesRuns(context, algorithm)) warnOfGreedy(context, buffer);
+  if (comparesRuns(context, algorithm) && !workflowsSelect(context)) warnOfGreedy(context, buffer);
   if (!capabilities.anyTemperature) checkTemperatures(context, { engine, buffer, rolloutModel });
   if (sampler === undefined && !capabilities.samplingControls)
     checkControls(context, engine, rolloutModel);
@@ -42,7 +42,7 @@ function warnOfGreedy(context: StageContext, { explorerInput }: BufferConfig): v
     if (rolloutArgs.temperature === 0)
       context.warn(
         deciding(context, section, 'temperature'),
-        'got 0, so the runs of a task give the same answers, and comparing them teaches nothing. Use 1, or set 0 in the rollout_args of eval_tasksets only.',
+        'got 0, so the runs of a task give the same answers, unless the workflow sets a temperature or its environment differs, and comparing equal runs teaches nothing. Use 1, or set 0 in the rollout_args of eval_tasksets only.',
       );
   }
 }

@@ -123,7 +123,7 @@ const commonShape = {
   enable_auto_tool_choice: field(
     flag(),
     false,
-    'As for vLLM; whether the model may call tools is decided by tool_call_parser and tool_prompt alone.',
+    'As for vLLM. Only tool_call_parser and tool_prompt decide whether tool calls are read; true needs one of them.',
     derived,
   ),
   ...parserShape,

@@ -182,8 +182,30 @@ describe('diagnoseRun', () => {
       'somewhat-stale',
       { trainer: () => ({ 'sample/stale_dropped': 30 }) },
     ],
+    [
+      'does not compare dropped experiences with those that an earlier version did not count',
+      'old-stale',
+      {
+        trainer: (step: number) => ({
+          'sample/stale_dropped': 1,
+          'sample/experience_count': step < 12 ? Number.NaN : 1,
+        }),
+      },
+    ],
   ] satisfies [string, string, WrittenRun][])('%s', async (_what, name, run) => {
     expect((await diagnosed(name, run)).stages[0]?.findings).toEqual([]);
+  });
+
+  it('blames equal groups, not an operator that drops few of many', async () => {
+    const { stages } = await diagnosed('std-threshold', {
+      explorer: () => ({
+        'experience_pipeline/group_advantages/zero_variance_ratio': 0.9,
+        'experience_pipeline/invalid_reward_filter/filtered_count': 4,
+        'experience_pipeline/filtered_count': 56,
+        'experience_pipeline/experience_count': 8,
+      }),
+    });
+    expect(stages[0]?.findings[0]?.name).toBe('no-variance');
   });
 
   it('sees changes of a named stage, except those of a complete one', async () => {

@@ -539,11 +539,13 @@ function checkParser(
   if (parser === undefined) return;
   const key = [...section, 'tool_call_parser'];
   const at = nameOf(section);
-  if (!format.printsTools)
+  if (!format.printsTools) {
     warn(
       key,
-      `got ${parser}, but the chat template of ${modelPath} has no place for tools, so requests with tools are refused. Set ${at}.tool_prompt: generic, or use a chat template with tools.`,
+      `got ${parser}, but the chat template of ${modelPath} has no place for tools, so requests with tools are refused. Set ${at}.tool_prompt: generic instead, or use a chat template with tools.`,
     );
+    return;
+  }
   const fitting = toolPrompt === undefined ? format.fittingToolCallParser() : undefined;
   if (parser !== 'auto' && fitting !== undefined && fitting !== parser)
     warn(

@@ -11,7 +11,8 @@ import type { Metrics } from '@trinity-rft/core';
  * calls that the client sent back with `{}` for arguments that were not JSON, or with another name
  * for one that providers reject
  * - `tool_calls`, `malformed_tool_calls`: tool calls that were parsed, and those left in the text
- * - `unread_tool_calls`: tool calls in a syntax that the tool-call parser does not read
+ * - `unread_tool_calls`: calls of offered tools in the syntax that fits the chat template, left in
+ * the text because another tool-call parser is used, or none
  * - `response_truncated`: choices that a token limit ended; `prompt_too_long`: calls rejected
  * because of the length of their prompt
  * - `sampling_overridden`: client requests whose sampling settings were ignored

@@ -114,6 +114,6 @@ function warnOfImitation(context: StageContext, config: AlgorithmConfig): void {
   if (input.data_processor.experience_pipeline.operators.length > 0) return;
   context.warn(
     setOne(context, lossKey),
-    `the policy loss "${policyLossFn.name}" imitates every answer, good or bad: it reads no advantages, so rewards have no effect. Use algorithm_type: raft, which imitates the best runs, or a policy loss with advantages, such as ppo.`,
+    `the policy loss "${policyLossFn.name}" imitates every answer, good or bad: it reads no advantages, so rewards have no effect. Use algorithm_type: raft, which imitates the best runs (advantage_fn_args: { keep: best }), or a policy loss with advantages, such as ppo.`,
   );
 }

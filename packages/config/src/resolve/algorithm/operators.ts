@@ -17,9 +17,7 @@ export function deriveOperators(
   { maxResponseTokens }: Pick<ModelConfig, 'maxResponseTokens'>,
   algorithm: AlgorithmConfig,
 ): readonly PartConfig[] {
-  const chosen = chosenOperators(context, maxResponseTokens);
-  if (context.mode === 'both' || context.mode === 'serve')
-    warnOfIdle(context, chosen, { maxResponseTokens, algorithm });
+  const chosen = chosenOperators(context, { maxResponseTokens, algorithm });
   if (context.mode !== 'train') return chosen;
   if (
     context.isSet(...section) &&
@@ -44,7 +42,14 @@ const withLength = ({ name, args }: PartConfig, maxResponseTokens: number): Part
   ),
 });
 
-function chosenOperators(context: StageContext, maxResponseTokens: number): readonly PartConfig[] {
+/** Settings that decide which operators have an effect. */
+interface Surroundings {
+  readonly maxResponseTokens: number;
+  readonly algorithm: AlgorithmConfig;
+}
+
+function chosenOperators(context: StageContext, around: Surroundings): readonly PartConfig[] {
+  const { maxResponseTokens } = around;
   const { operators: table } = context.tables;
   const preset = presetOf(context).operators ?? [];
   if (!context.isSet(...section))
@@ -69,6 +74,8 @@ function chosenOperators(context: StageContext, maxResponseTokens: number): read
     if (derived === undefined) return [];
     const part = withLength(derived, maxResponseTokens);
     tryBuild(context, place, row.args, () => row.make(`operator "${name}"`, part.args));
+    if (context.mode === 'both' || context.mode === 'serve')
+      warnOfIdle(context, part, [...section, index], around);
     return part;
   });
 }
@@ -84,48 +91,39 @@ function reportUnknown(context: StageContext, path: KeyPath, name: string): void
   );
 }
 
-/** Warns of operators of the file that change nothing, or that leave nothing to compare. */
+/** Warns of an operator of the file that changes nothing, or that leaves nothing to compare. */
 function warnOfIdle(
   context: StageContext,
-  operators: readonly PartConfig[],
-  {
-    maxResponseTokens: longest,
-    algorithm,
-  }: { readonly maxResponseTokens: number; readonly algorithm: AlgorithmConfig },
+  { name, args }: PartConfig,
+  place: KeyPath,
+  { maxResponseTokens: longest, algorithm }: Surroundings,
 ): void {
-  if (!context.isSet(...section)) return;
   const { tasksets } = context.input.buffer.explorer_input;
-  for (const { name, args } of operators) {
-    const index = context.input.data_processor.experience_pipeline.operators.findIndex(
-      (operator) => operator.name === name,
+  const { maxResponseLength: limit, cacheLength, cacheShare, threshold } = args as Numbers;
+  const start = limit - Math.max(cacheLength, cacheShare * limit);
+  if (name === 'overlong_penalty' && start >= longest)
+    context.warn(
+      [...place, 'args', 'max_response_length'],
+      `got ${limit}, so only answers of more than ${start} tokens are penalised, and none is longer than max_response_tokens, ${longest}. Use max_response_tokens.`,
     );
-    const at = (...keys: KeyPath): KeyPath => [...section, index, ...keys];
-    const { maxResponseLength: limit, cacheLength, cacheShare, threshold } = args as Numbers;
-    const start = limit - Math.max(cacheLength, cacheShare * limit);
-    if (name === 'overlong_penalty' && start >= longest)
-      context.warn(
-        at('args', 'max_response_length'),
-        `got ${limit}, so only answers of more than ${start} tokens are penalised, and none is longer than max_response_tokens, ${longest}. Use max_response_tokens.`,
-      );
-    if (
-      name === 'pass_rate_calculator' &&
-      !tasksets.some(({ data_selector: { selector_type: type } }) => type === 'difficulty_based')
-    )
-      context.warn(
-        at('name'),
-        'tells pass rates to selectors that choose tasks by them, and no task set has data_selector.selector_type: difficulty_based. It only writes metrics, selection/*.',
-      );
-    if (
-      name === 'reward_filter' &&
-      threshold > 0 &&
-      comparesRuns(context, algorithm) &&
-      keptRuns(context, algorithm) === 'all'
-    )
-      context.warn(
-        at('name'),
-        `drops runs with a reward below ${threshold} before ${algorithm.advantageFn?.name} compares those of a task, so good runs are compared with good ones only; with rewards of 0 and 1 nothing is learned. Remove it, or use algorithm_type: raft, which imitates the best run.`,
-      );
-  }
+  if (
+    name === 'pass_rate_calculator' &&
+    !tasksets.some(({ data_selector: { selector_type: type } }) => type === 'difficulty_based')
+  )
+    context.warn(
+      [...place, 'name'],
+      'tells pass rates to selectors that choose tasks by them, and no task set has data_selector.selector_type: difficulty_based. It only writes metrics, selection/*.',
+    );
+  if (
+    name === 'reward_filter' &&
+    threshold > 0 &&
+    comparesRuns(context, algorithm) &&
+    keptRuns(context, algorithm) === 'all'
+  )
+    context.warn(
+      [...place, 'name'],
+      `drops runs with a reward below ${threshold} before ${algorithm.advantageFn?.name} compares those of a task, so good runs are compared with good ones only; with rewards of 0 and 1 nothing is learned. Remove it, or use algorithm_type: raft, which imitates the best run.`,
+    );
 }
 
 type Numbers = Readonly<

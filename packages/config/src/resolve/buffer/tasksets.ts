@@ -161,7 +161,7 @@ function sayUnreadKeys(
           context,
           [...place, 'data_selector'],
           [key],
-          `It is for selector_type: ${orders.join(' and ')}.`,
+          `It is for selector_type: ${orders.join(', ')}.`,
         );
 }
 

@@ -84,23 +84,23 @@ function explainFit(
   if (own <= 0) return;
   const got = own === size ? `got ${own}` : `got ${size}, of which ${size - own} are expert rows`;
   const ofWhich = kept < perExploreStep ? `, of which ${kept} are kept` : '';
-  const makes = `an explore step makes ${perExploreStep} ${unit === 'tasks' ? 'tasks' : `runs (batch_size ${tasks} x repeat_times ${perExploreStep / tasks})`}${ofWhich}`;
+  const makes = `an explore step makes ${perExploreStep} ${unit === 'tasks' ? 'tasks' : `runs (batch_size ${tasks} x repeat_times ${perExploreStep / tasks})`}`;
   if (unit === 'experiences')
     context.warn(
       unitKey,
-      `experiences are counted, one for each call of the model: ${makes} of one or more experiences, so it is trained on in ${trainSteps(perExploreStep / own)} or more, depending on the calls. ${ageOf(context, timing)} Remove the key to train once per explore step.`,
+      `experiences are counted, one for each call of the model: ${makes} of one or more experiences${ofWhich}, so it is trained on in ${trainSteps(kept / own)} or more, depending on the calls. ${ageOf(context, timing)} Remove the key to train once per explore step.`,
     );
   else if (own < perExploreStep) {
     const steps = Math.ceil(kept / own);
     if (steps === 1) return;
     context.warn(
       sizeKey,
-      `${got}, but ${makes}, so each is trained on in ${steps} train steps. ${ageOf(context, timing, steps)} Remove the key to train once per explore step.`,
+      `${got}, but ${makes}${ofWhich}, so each is trained on in ${steps} train steps. ${ageOf(context, timing, steps)} Remove the key to train once per explore step.`,
     );
   } else if (own > perExploreStep)
     context.warn(
       sizeKey,
-      `${got}, but ${makes}, so a train step waits for ${Math.ceil(own / perExploreStep)} of them, and their experiences are older. Remove the key to train once per explore step.`,
+      `${got}, but ${makes}${ofWhich}, so a train step waits for ${Math.ceil(own / perExploreStep)} of them, and their experiences are older. Remove the key to train once per explore step.`,
     );
 }
 
@@ -128,8 +128,9 @@ function ageOf(
 }
 
 /**
- * Returns the number of train steps for a number of explore steps, if every rollout succeeds and
- * no operator filters any out. Returns undefined if it depends on the number of model calls.
+ * Returns the number of train steps per explore step, if every rollout succeeds and no operator
+ * filters any out; less than 1 if a batch takes several explore steps. Returns undefined if it
+ * depends on the number of model calls.
  */
 export function trainStepsOf(batch: TrainBatchConfig, exploreSteps: number): number | undefined {
   const cycle = trainCycleOf(batch);

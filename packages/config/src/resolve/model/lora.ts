@@ -32,17 +32,16 @@ export function deriveLora(
   if (typeof input.path === 'string') return deriveStored(context, input, input.path);
   const excluded: readonly string[] = input.exclude_modules ?? [];
   const all = input.target_modules.includes('all-linear');
+  const named = input.target_modules.filter((name) => !excluded.includes(name));
   const adapter: NewAdapter = {
     name: input.name ?? undefined,
     path: undefined,
     rank: input.lora_rank,
     alpha: input.lora_alpha,
-    targetModules: all
-      ? 'all-linear'
-      : input.target_modules.filter((name) => !excluded.includes(name)),
+    targetModules: all ? 'all-linear' : named,
     ...(all && excluded.length > 0 && { excludeModules: excluded }),
   };
-  if (shape) checkLayers(context, input.target_modules, shape);
+  if (shape && !all) checkLayers(context, named, shape);
   const lora = shape ? withLayers(adapter, shape) : adapter;
   if (lora.targetModules.length === 0)
     context.report(

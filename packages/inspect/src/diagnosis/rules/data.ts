@@ -26,7 +26,7 @@ const staleData: Rule = {
   },
 };
 
-const staleDropped = shareRule({
+const staleOfSample = shareRule({
   name: 'stale-dropped',
   title: 'Answers are thrown away as too old',
   when: `at least ${percent(staleShare)} of the experiences that recent train steps took were dropped as too old (sample/stale_dropped)`,
@@ -39,6 +39,19 @@ const staleDropped = shareRule({
   says: (steps) => `of the experiences that ${steps} took were too old`,
   rollouts: { sort: 'staleness', descending: true },
 });
+
+const staleDropped: Rule = {
+  ...staleOfSample,
+  look: (run) => {
+    const found = staleOfSample.look(run);
+    const start = found?.numbers[0]?.from ?? -Infinity;
+    // Steps that an earlier version trained have no count of experiences.
+    const counted = run
+      .points('trainer', 'sample/experience_count')
+      .find(({ value }) => Number.isFinite(value));
+    return counted !== undefined && counted.step <= start ? found : undefined;
+  },
+};
 
 const dropped = shareRule({
   name: 'dropped-groups',

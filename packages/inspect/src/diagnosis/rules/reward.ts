@@ -12,6 +12,7 @@ import type { RunRecord } from '../evidence/record.js';
 import type { Evidence, Rule } from '../evidence/rule.js';
 import {
   evalName,
+  filteredCount,
   isSolved,
   leastSteps,
   lineThrough,
@@ -100,7 +101,7 @@ const filteredGroups: Rule = {
   title: 'An operator drops what answers are compared with',
   when: `at least ${percent(equalGroups)} of the groups of recent steps have equal rewards after operators have dropped at least ${percent(filteredShare)} of the experiences, although rewards differ before`,
   advice:
-    'Answers are compared with those that operators leave of their group. Remove the operator (reward_filter), or use raft, which imitates the best run of each task.',
+    'Answers are compared with those that operators leave of their group. Remove the operator, or use raft, which imitates the best run of each task.',
   explains: ['no-variance', 'no-gradient', 'dropped-groups'],
   look: (run) => {
     const equal = recentlyAny(run, varianceSources);
@@ -111,8 +112,8 @@ const filteredGroups: Rule = {
       .names('explorer')
       .filter((name) => /^experience_pipeline\/.+\/filtered_count$/.test(name))
       .filter((name) => valuesOf(run.points('explorer', name)).some((count) => count > 0));
-    const rest = 'experience_pipeline/experience_count';
-    const seen = recentShare(run, 'explorer', counted, [...counted, rest]);
+    const all = [filteredCount, 'experience_pipeline/experience_count'];
+    const seen = recentShare(run, 'explorer', counted, all);
     if (!seen || seen.value < filteredShare) return undefined;
     return {
       text: `${counted.map((name) => name.split('/')[1]).join(' and ')} dropped ${percent(seen.value)} of the experiences of ${stepsOf(seen)} before answers were compared; in ${percent(equal.value)} of the groups that were left, all attempts got the same reward.`,

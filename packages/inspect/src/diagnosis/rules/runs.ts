@@ -99,9 +99,9 @@ const malformedCalls = shareRule({
 const unreadCalls = shareRule({
   name: 'unread-tool-calls',
   title: 'Tool calls stay text',
-  when: `at least ${percent(unreadShare)} of the tool calls of recent steps were in a syntax that the parser does not read (rollout/model/unread_tool_calls), while the reward is not near its highest`,
+  when: `at least ${percent(unreadShare)} of the tool calls of recent steps were in the syntax of the chat template, which the parser does not read (rollout/model/unread_tool_calls), while the reward is not near its highest`,
   advice:
-    'Set explorer.rollout_model.tool_call_parser to the syntax of the model, or to auto; "trinity config check" compares it with the chat template. Leave it as it is if the agent reads calls from the text itself.',
+    'Set explorer.rollout_model.tool_call_parser: auto. Leave it as it is if the agent reads calls from the text itself.',
   explains: ['reward-floor', 'no-variance', 'identical-answers', 'no-gradient'],
   counted: ['rollout/model/unread_tool_calls/mean'],
   outOf: ['rollout/model/unread_tool_calls/mean', 'rollout/model/tool_calls/mean'],
