@@ -128,9 +128,8 @@ function ageOf(
 }
 
 /**
- * Returns the number of train steps per explore step, if every rollout succeeds and no operator
- * filters any out; less than 1 if a batch takes several explore steps. Returns undefined if it
- * depends on the number of model calls.
+ * Returns the number of train steps for a number of explore steps, if every rollout succeeds and
+ * no operator filters any out. Returns undefined if it depends on the number of model calls.
  */
 export function trainStepsOf(batch: TrainBatchConfig, exploreSteps: number): number | undefined {
   const cycle = trainCycleOf(batch);
