@@ -9,10 +9,10 @@ it('reads nothing from a child without pipes, which had no free file descriptors
 });
 
 it('does all work at the exit of the process, even if some of it throws', () => {
-  const work = vi.fn(() => {
+  const work = vi.fn<() => void>(() => {
     throw new Error('EPERM');
   });
-  const removals = [atExit(work), atExit(() => void work())];
+  const removals = [atExit(work), atExit(() => work())];
   process.listeners('exit').at(-1)?.(0);
   for (const remove of removals) remove();
   expect(work).toHaveBeenCalledTimes(2);

@@ -69,7 +69,7 @@ function doWork(): void {
     try {
       work();
     } catch {
-      // The other work remains to be done, and nobody can act on the error anymore.
+      // The other work remains to be done.
     }
   }
 }
