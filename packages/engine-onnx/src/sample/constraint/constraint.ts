@@ -17,7 +17,7 @@ export interface AllowedTokens {
 export interface AnswerConstraint {
   /** Returns the tokens that may come next. */
   allowed(): AllowedTokens;
-  /** Returns true if the token may come next. Faster than {@link allowed} for a part of all tokens. */
+  /** Returns true if the token may come next. Faster than `allowed` for few tokens. */
   allows(token: number): boolean;
   /** Returns true if the response is complete, so that a stop token may be sampled too. */
   isComplete(): boolean;
