@@ -31,6 +31,7 @@ const isAlive = (pid: number): boolean => {
   try {
     process.kill(pid, 0);
     // A process that has ended, but whose exit status was not read, counts as dead.
+    if (process.platform !== 'linux') return true;
     return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;

@@ -190,7 +190,7 @@ class Client {
     if (!isOk || traces.length === 0)
       throw this.#failed(
         problem === undefined ? 'it is not ok' : describeProblem(problem),
-        problem?.type === 'TaskError' ? ofGrade : {},
+        problem !== undefined && isOfScoring(problem) ? ofGrade : {},
       );
     const scores = traces.flatMap(({ id }) => Object.entries(this.#rewards.get(id) ?? {}));
     let reward = 0;
@@ -236,10 +236,14 @@ class Client {
 }
 
 /**
- * Details of errors in the code of a task, such as its reward functions. They tell the explorer that
- * the row cannot be graded, and not that the server is down.
+ * Details of errors of the code or the services that score. The explorer then drops rows that cannot
+ * be scored while others are.
  */
 const ofGrade = { action: 'grade' };
+
+/** Returns true for the `TaskError`s that verifiers raises while it scores, but not at a setup. */
+const isOfScoring = ({ type, message = '' }: Problem): boolean =>
+  type === 'TaskError' && /^(?:task \S+ )?scoring\b/.test(message);
 
 const describeProblem = (problem: Problem): string =>
   problem.message === undefined

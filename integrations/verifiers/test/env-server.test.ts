@@ -70,20 +70,24 @@ it('sends the task, the address and the key, and adds up the scores', async () =
 });
 
 const failed: Message = ['reply', { success: false, error: 'ValidationError: no answer' }];
-const problem = { type: 'TaskError', message: 'the grader broke' };
+const problem = { type: 'TaskError', message: 'task Sums scoring: KeyError: the grader broke' };
 const faults: Readonly<Record<string, [RegExp, readonly Message[]]>> = {
   'the request fails': [/ValidationError: no answer/, [failed]],
   'the grader raises, and success stays true': [
-    /TaskError: the grader broke/,
+    /TaskError: task Sums scoring: KeyError: the grader broke/,
     [scored({ right: null }, false), ended({ ok: false, errors: [problem] })],
   ],
   'the grader of an agent raises': [
-    /TaskError: the grader broke/,
+    /TaskError: task Sums scoring: KeyError: the grader broke/,
     [
       scored({ right: null }, false),
       ['delta', { trace, errors: [problem] }],
       ended({ ok: false, errors: [] }),
     ],
+  ],
+  'the setup of a task fails': [
+    /TaskError: task setup timed out/,
+    [ended({ ok: false, errors: [{ type: 'TaskError', message: 'task setup timed out' }] })],
   ],
   'a score is missing': [/without the reward "right"/, [scored({ right: null }), ended()]],
   'there are no scores': [/without a reward/, [scored({}), ended()]],

@@ -52,7 +52,7 @@ const atExitWork = new Set<() => void>();
 
 /**
  * Registers synchronous work for the exit of this process, such as the end of a child that is still
- * being given time to end by itself.
+ * being given time to end by itself. Errors of the work are ignored.
  * @returns function that removes the work
  */
 export function atExit(work: () => void): () => void {
@@ -65,5 +65,11 @@ export function atExit(work: () => void): () => void {
 }
 
 function doWork(): void {
-  for (const work of atExitWork) work();
+  for (const work of atExitWork) {
+    try {
+      work();
+    } catch {
+      // The other work remains to be done.
+    }
+  }
 }

@@ -185,8 +185,8 @@ it.each([
 it.each([
   ['overlong_penalty', { maxResponseLength: 1 }],
   ['reward_shaping_mapper', { rewardShapingConfigs: [{ stats_key: 'penalty' }] }],
-])('%s changes the reward of the last token and of the last call too', (name, args) => {
-  const init = { reward: 1, info: { penalty: -1 } };
+])('%s changes the reward of the last token, last call and step too', (name, args) => {
+  const init = { reward: 1, info: { penalty: -1, step_reward: 0.5 } };
   const spans = [0, 1].map((start) => ({
     start,
     end: start + 1,
@@ -202,6 +202,7 @@ it.each([
   expect([...experiences[0]!.tokenRewards!]).toEqual([0.5, -0.75]);
   expect(experiences[1]!.spans!.map(({ reward }) => reward)).toEqual([0.25, -0.75]);
   expect(rewardsOf(experiences)).toEqual([0, 0]);
+  expect(experiences.map(({ info }) => info['step_reward'])).toEqual([-0.5, -0.5]);
 });
 
 describe('reward_shaping_mapper', () => {

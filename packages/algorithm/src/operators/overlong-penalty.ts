@@ -30,7 +30,7 @@ export const overlongPenalty: OperatorPart = definePart({
   },
   doc: {
     summary:
-      'Soft punishment of responses near the length limit, for rewards of any workflow. Each call is judged by itself: where runs are compared, only the penalty of the last call counts.',
+      'Soft punishment of responses near the length limit, for rewards of any workflow. Each call is judged by itself: where runs are compared, only the penalty of the last call counts; gigpo adds up those of all calls with info.step_reward.',
     formula: 'R += 0 for n < L - c; f (L - c - n) / c up to L; -f above L',
     source: {
       title: 'DAPO: An Open-Source LLM Reinforcement Learning System at Scale, section 3.4',

@@ -39,7 +39,7 @@ export const rewardShapingMapper: OperatorPart = definePart({
   },
   doc: {
     summary:
-      'Adds, subtracts, multiplies or divides the reward by weighted numbers that the workflow left in info or metrics. Each call is changed by itself: where runs are compared, only the change of the last call counts.',
+      'Adds, subtracts, multiplies or divides the reward by weighted numbers that the workflow left in info or metrics. Each call is changed by itself: where runs are compared, only the change of the last call counts; gigpo adds up those of all calls with info.step_reward.',
     formula: 'R <- R op (weight * stat), in order, op one of + - * /',
   },
   create:

@@ -302,7 +302,7 @@ function openTemplates(options: ChatFormatOptions): {
   const source = chatTemplate ?? own;
   if (source === undefined) {
     throw new ConfigError(
-      'The model has no chat template. Put a chat_template.jinja into its folder, or name its template with model.chat_template_path in the configuration of a run.',
+      'The model has no chat template. Put a chat_template.jinja into its folder, or name its template: with model.chat_template_path in the configuration of a run, or with chat: { chat_template } in the options of loadModel.',
       { code: 'CHAT_TEMPLATE_MISSING' },
     );
   }

@@ -160,7 +160,8 @@ it('that cannot be written is an error with its cause and what to check', async 
 
 describe('a broken safetensors file is rejected with its name:', () => {
   const cases: readonly [string, () => Promise<string>, string][] = [
-    ['one that is not there', async () => path('nowhere'), 'cannot be opened'],
+    ['one that is not there', async () => path('nowhere'), 'copy or download it again'],
+    ['one that cannot be opened', async () => path('x'.repeat(300)), 'opened: ENAMETOOLONG'],
     [
       'text',
       async () => (await writeFile(path('text'), 'hello, this is not a tensor'), path('text')),

@@ -84,14 +84,12 @@ export async function openSafetensors(
   remedy = weightsRemedy,
 ): Promise<SafetensorsFile> {
   const file = basename(path);
-  const handle = await open(path, 'r').catch((cause: unknown) => {
-    throw new CheckpointError(
-      `${path} cannot be opened; copy or download it again. Expected a readable safetensors file.`,
-      {
-        code: 'WEIGHTS_UNREADABLE',
-        cause,
-      },
-    );
+  const handle = await open(path, 'r').catch((cause: NodeJS.ErrnoException) => {
+    const message =
+      cause.code === 'ENOENT'
+        ? `${path} does not exist; copy or download it again.`
+        : `${path} cannot be opened: ${describeError(cause)}. Expected a readable safetensors file.`;
+    throw new CheckpointError(message, { code: 'WEIGHTS_UNREADABLE', cause });
   });
   try {
     const { tensors, metadata } = await readHeader(handle, path);

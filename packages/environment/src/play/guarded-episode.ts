@@ -157,8 +157,8 @@ async function atAction<T>({ step, action, text }: Place, work: () => Promise<T>
 }
 
 /**
- * Marks errors of the code that grades, so that the explorer can tell rows that cannot be graded
- * from an environment that is down. Does not mark timeouts, and failures of a judge or a server.
+ * Marks errors of the code that grades, so that the explorer drops rows that cannot be graded while
+ * others are. Does not mark timeouts, and failures that are known to be of a judge or a server.
  */
 async function atGrade<T>(work: () => Promise<T>): Promise<T> {
   try {

@@ -399,6 +399,8 @@ it.skipIf(process.platform === 'win32')('kills its program when the process exit
 /** A process that has ended, but whose exit status was not read, counts as ended. */
 const isRunning = (pid: number): boolean => {
   try {
+    process.kill(pid, 0);
+    if (process.platform !== 'linux') return true;
     return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;

@@ -151,6 +151,8 @@ class Circuit implements EnvironmentCircuit {
   readonly #tasks = new Set<Task>();
   /** Tasks in progress that have started since the environment last answered an attempt. */
   readonly #alone = new Set<Task>();
+  /** Number of answers when an attempt of a task first could not be graded. */
+  readonly #ungraded = new WeakMap<Task, number>();
   #inRow = 0;
   #answers = 0;
   #lastError: EnvironmentError | undefined;
@@ -220,11 +222,15 @@ class Circuit implements EnvironmentCircuit {
   }
 
   /**
-   * Returns false if, while other attempts were answered, the same action broke the environment
-   * repeatedly, or the attempt could not be graded. This does not show that the environment is down.
+   * Returns false if the same action broke the environment repeatedly while other attempts were
+   * answered, or if other attempts were answered since one of this task first could not be graded.
+   * This does not show that the environment is down.
    */
   #mayBeDown(task: Task, { error, isRepeated }: Breakdown): boolean {
-    return this.#alone.has(task) || !(isRepeated || isOfGrade(error));
+    if (!isOfGrade(error)) return this.#alone.has(task) || !isRepeated;
+    const before = this.#ungraded.get(task) ?? this.#answers;
+    this.#ungraded.set(task, before);
+    return before === this.#answers;
   }
 
   #count(task: Task, error: EnvironmentError): void {

@@ -267,8 +267,8 @@ function allowedBy(
   constraint: AnswerConstraint,
   stopTokenIds: readonly number[],
 ): (token: number) => boolean {
-  const { mask, complete } = constraint.allowed();
-  return (token) => (stopTokenIds.includes(token) ? complete : mask[token] === 1);
+  const isComplete = constraint.isComplete();
+  return (token) => (stopTokenIds.includes(token) ? isComplete : constraint.allows(token));
 }
 
 interface NextToken extends Probable {
@@ -313,11 +313,16 @@ async function nextToken(
   if (typeof token === 'number' && confidence !== undefined)
     return { token, logprob: Math.log(confidence), ranked: [] };
   if (probabilities === undefined) throw noLogits();
-  const all = Array.from(probabilities, ([id, probability]) => ({
-    token: Number(id),
-    logprob: Math.log(probability),
-  }));
-  const full = allows ? restrict(all, allows) : all;
+  const full = allows
+    ? restrict(probabilities, allows, {
+        atLeast: Math.max(1, topLogprobs),
+        // Above temperature 1, the least probable tokens have a larger share.
+        ignored: temperature > 1 ? 0 : ignoredShare,
+      })
+    : Array.from(probabilities, ([token, probability]) => ({
+        token,
+        logprob: Math.log(probability),
+      }));
   const cut = cutDistribution(full, { temperature, topP, topK });
   const drawn = drawFrom(cut, createRandom(seed).next());
   if (drawn === undefined) throw noLogits();
@@ -326,15 +331,44 @@ async function nextToken(
 }
 
 /**
+ * Share of the probability of allowed tokens below which the least probable tokens are not checked,
+ * because most of a large vocabulary is there.
+ */
+const ignoredShare = 1e-6;
+
+interface Restriction {
+  /** Number of tokens that are returned if there are so many, even if others have the whole share. */
+  readonly atLeast: number;
+  /** Total share of the least probable tokens that may be left out. */
+  readonly ignored: number;
+}
+
+/**
  * Returns the distribution at temperature 1 of the tokens that may come next.
+ * @param probabilities keyed by token, in descending order
  * @throws ModelError 400 if there is none
  */
 function restrict(
-  all: readonly Probable[],
+  probabilities: ReadonlyMap<Token, number>,
   allows: (token: number) => boolean,
+  { atLeast, ignored }: Restriction,
 ): readonly Probable[] {
-  const possible = all.filter(({ token, logprob }) => logprob > -Infinity && allows(token));
-  if (possible.length > 0) return cutDistribution(possible, { temperature: 1, topP: 1, topK: -1 });
+  let left = 0;
+  for (const each of probabilities.values()) left += each;
+  let mass = 0;
+  const possible: { readonly token: number; readonly probability: number }[] = [];
+  for (const [token, probability] of probabilities) {
+    if (probability === 0 || (possible.length >= atLeast && left <= ignored * mass)) break;
+    left -= probability;
+    if (!allows(token)) continue;
+    mass += probability;
+    possible.push({ token, probability });
+  }
+  if (possible.length > 0)
+    return possible.map(({ token, probability }) => ({
+      token,
+      logprob: Math.log(probability / mass),
+    }));
   throw new ModelError(
     'No token of the vocabulary continues the format that the answer must have. Ask for a format that can be written with this vocabulary, or do not constrain the answer.',
     { status: 400, code: 'constraint_unreachable' },

@@ -39,12 +39,14 @@ export function rewardOf(experience: Experience): number {
 }
 
 /**
- * Returns a copy of an experience with another reward. Adds the difference to the last token reward
- * and to the reward of the last call, because some algorithms read these instead of `reward`.
+ * Returns a copy of an experience with another reward. Adds the difference to the last token reward,
+ * to the reward of the last call, and to `info.step_reward`, because some algorithms read these
+ * instead of `reward`.
  * @throws RewardError if the experience has no finite reward
  */
 export function withChangedReward(experience: Experience, reward: number): Experience {
-  const { tokenRewards, spans } = experience;
+  const { tokenRewards, spans, info } = experience;
+  const { step_reward: stepReward } = info;
   const difference = reward - rewardOf(experience);
   const last = spans?.at(-1);
   return withFields(experience, {
@@ -54,6 +56,9 @@ export function withChangedReward(experience: Experience, reward: number): Exper
     }),
     ...(last?.reward !== undefined && {
       spans: spans?.with(-1, { ...last, reward: last.reward + difference }),
+    }),
+    ...(typeof stepReward === 'number' && {
+      info: { ...info, step_reward: stepReward + difference },
     }),
   });
 }

@@ -156,6 +156,8 @@ describe('createConstraintFactory', () => {
           const { mask, count, complete } = answer.allowed();
           expect(complete).toBe(accepts(sums, text));
           expect(count).toBe(names(mask).length);
+          expect([...mask.keys()].map((id) => Number(answer.allows(id)))).toEqual([...mask]);
+          expect(answer.isComplete()).toBe(complete);
           const ids = [...mask.keys()].filter((id) => mask[id] === 1);
           const token = ids[pick % ids.length]!;
           // What is not allowed would leave the grammar, whatever came after it.

@@ -17,6 +17,10 @@ export interface AllowedTokens {
 export interface AnswerConstraint {
   /** Returns the tokens that may come next. */
   allowed(): AllowedTokens;
+  /** Returns true if the token may come next. Faster than `allowed` for few tokens. */
+  allows(token: number): boolean;
+  /** Returns true if the response is complete, so that a stop token may be sampled too. */
+  isComplete(): boolean;
   /** Appends an allowed token, which must not be a stop token. */
   push(token: number): void;
 }
@@ -84,19 +88,25 @@ function createConstraint(
   { bytes, offsets }: TokenBytes,
 ): AnswerConstraint {
   let state = automaton.start;
+  const symbolsOf = (token: number): ArrayLike<number> => {
+    const control = controls.get(token);
+    return control === undefined
+      ? bytes.subarray(offsets[token] ?? 0, offsets[token + 1] ?? 0)
+      : [control];
+  };
+  const after = (symbols: ArrayLike<number>): number => {
+    let next = state;
+    for (let i = 0; i < symbols.length && next >= 0; i++) next = automaton.next(next, symbols[i]!);
+    return next;
+  };
   return {
     allowed: () => allowedIn(state),
-    push: (token) => {
-      const control = controls.get(token);
-      const symbols =
-        control === undefined
-          ? bytes.subarray(offsets[token] ?? 0, offsets[token + 1] ?? 0)
-          : [control];
-      for (const byte of symbols) {
-        if (state < 0) return;
-        state = automaton.next(state, byte);
-      }
+    allows: (token) => {
+      const symbols = symbolsOf(token);
+      return symbols.length > 0 && after(symbols) >= 0;
     },
+    isComplete: () => state < 0 || automaton.accepts(state),
+    push: (token) => void (state = after(symbolsOf(token))),
   };
 }
 

@@ -134,7 +134,8 @@ function openTransport(sdk: Sdk, server: McpServer, folder: string) {
   transport.start = async () => {
     await start();
     const { pid } = transport;
-    // This process may exit before the SDK has killed a program that outlives its input.
+    // This process may exit before the SDK has killed a program that outlives its input. If the
+    // program is a wrapper, such as npx, its own child is not killed: the SDK starts no group.
     isOver = atExit(() => {
       if (pid !== null && isProcessAlive(pid)) process.kill(pid, 'SIGKILL');
     });
