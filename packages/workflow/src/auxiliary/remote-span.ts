@@ -79,7 +79,9 @@ function answerOf(answer: Fields): ModelAnswer {
   const all = Array.isArray(choices) ? choices.map(fieldsOf) : [];
   return {
     ...reportedTokens(answer),
-    stopReasons: all.flatMap(({ finish_reason: reason }) => (reason ? [String(reason)] : [])),
+    stopReasons: all.flatMap(({ finish_reason: reason }) =>
+      typeof reason === 'string' ? [reason] : [],
+    ),
     texts: all.map((choice) => textOf(fieldsOf(choice['message'])['content'])),
   };
 }
