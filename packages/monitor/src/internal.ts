@@ -3,6 +3,8 @@ export { telemetrySink } from './telemetry/metric-sink.js';
 export { inModelSpan, type ModelAnswer } from './telemetry/model-span.js';
 export {
   activeContext,
+  hasMeter,
+  hasSdk,
   inRequestContext,
   noteFailure,
   type TraceContext,

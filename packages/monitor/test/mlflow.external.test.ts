@@ -127,9 +127,11 @@ describe('a real MLflow server', { tags: ['external'], timeout: deadlineMs }, ()
     if (server === undefined) return context.skip(`no Python with ${requirement}`);
     const run = mlflowRun({ uri, project: 'late', name: 'one', tags: {}, params: { seed: '7' } });
     const { signal } = new AbortController();
-    const started = await run.open('0af7651916cd43dd8448', signal);
-    expect((await run.open('0af7651916cd43dd8448', signal)).id).toBe(started.id);
-    expect((await run.open('b7ad6b7169203331aaaa', signal)).id).not.toBe(started.id);
+    const started = await run.open({ id: '0af7651916cd43dd8448', url: '' }, signal);
+    expect((await run.open({ id: '0af7651916cd43dd8448', url: '' }, signal)).id).toBe(started.id);
+    expect((await run.open({ id: 'b7ad6b7169203331aaaa', url: '' }, signal)).id).not.toBe(
+      started.id,
+    );
   });
 });
 

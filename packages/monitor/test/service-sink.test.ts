@@ -328,6 +328,20 @@ describe('MLflow', () => {
   const ended = (): unknown => [...server.states.values()].at(-1);
   const addPreview = (): void => appendFileSync(folder('rollouts.jsonl'), '{"step":1}\n');
 
+  it('continues a run whose parameters were logged in part, also with other settings', async () => {
+    server.fail({ status: 503, isLate: true, at: 'log-batch' });
+    const first = open('mlflow', { closeMs: 50 });
+    await first.open();
+    await first.close();
+    server.heal();
+    expect(server.requests.filter(({ path }) => path.includes('runs/get'))).toEqual([]);
+    const second = open('mlflow', { config: { seed: 8 } });
+    await second.open();
+    write(second, record(1));
+    await second.close();
+    expect(shown()).toEqual([reward(1)]);
+  });
+
   it('ends a run whose table of rollouts cannot be shown, and says so once', async () => {
     const sink = open('mlflow');
     await sink.open();
@@ -412,7 +426,7 @@ describe('SwanLab', () => {
       config: {},
     });
     const { signal } = new AbortController();
-    const remote = await run.open('id', signal);
+    const remote = await run.open({ id: 'id', url: '' }, signal);
     const heartbeats = () => server.requests.filter(({ path }) => path.endsWith('/heartbeat'));
     const send = (step: number): Promise<void> =>
       run.send(

@@ -268,20 +268,20 @@ describe('the story of a run', () => {
   });
 
   it.each([
-    [false, ['serve', 'doctor']],
-    [true, ['doctor']],
+    [{}, ['serve', 'doctor']],
+    [{ 'external.name': 'big' }, ['doctor']],
   ])(
-    'suggests to serve a measured model, unless it is behind an API: %s',
-    async (enable, names) => {
+    'suggests to serve a measured model, unless it is behind an API: %j',
+    async (external, names) => {
       const bench = async (place: string) => {
-        settingsOf({ mode: 'bench', 'model.external_model.enable': enable })(place);
+        settingsOf({ mode: 'bench', ...external })(place);
         writeFileSync(path.join(place, 'configuration.json'), '{"file":"/project/bench.yaml"}');
         const sink = jsonlSink({ path: path.join(place, 'monitor', 'metrics.jsonl') });
         const metrics = { [`bench/${set}/reward/mean@1`]: 0.2 };
         sink.write({ role: 'bench', step: 0, metrics });
         await sink.close();
       };
-      const { story } = await storyOfRun(`measured ${enable}`, { steps: 0 }, bench);
+      const { story } = await storyOfRun(`measured ${names.length}`, { steps: 0 }, bench);
       expect(story.verdict.kind).toBe('measured');
       expect(story.actions.map(({ name }) => name)).toEqual(names);
     },

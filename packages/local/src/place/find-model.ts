@@ -205,7 +205,7 @@ async function chooseCheckpoint(run: string): Promise<ModelPlace> {
   const isBench = stages.length > 0 && stages.every(({ mode }) => mode === 'bench');
   throw new ConfigError(
     isBench
-      ? `${run} has no checkpoint, because its mode is bench, which trains nothing. Name the folder of the model that it evaluated; scores of a model behind an API are compared with the file of trinity eval --json.`
+      ? `${run} has no checkpoint, because its mode is bench, which trains nothing. Name the folder of the model that it evaluated or, for the --baseline of a model behind an API, the file of trinity eval --json.`
       : `${run} has no checkpoint yet. Train until one is saved (trainer.save_interval).`,
     {
       code: 'CHECKPOINT_MISSING',

@@ -8,8 +8,9 @@ import { replaceFileSync } from '@trinity-rft/core/support';
 import type { SentRecords } from './sent-records.js';
 
 export interface Cursor extends SentRecords {
-  /** Id of the training run at the service. */
+  /** Id of the training run at the service, or under which it is to be started there. */
   readonly id: string;
+  /** URL of the run's page; '' before the service has answered. */
   readonly url: string;
   /** Number of records that the service has received. */
   readonly sent: number;

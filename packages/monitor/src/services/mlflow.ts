@@ -49,8 +49,8 @@ export function mlflowRun(options: MlflowOptions): TrackedRun {
     request(`${root}/api/2.0/${path}`, { headers, body, signal, ...more });
   let artifacts = '';
   return {
-    open: async (known, signal) => {
-      const found = await findRun(call, known, signal);
+    open: async ({ id: known, url: knownUrl }, signal) => {
+      const found = knownUrl === '' ? undefined : await findRun(call, known, signal);
       const started = found
         ? undefined
         : await startRun(call, { options, root, id: known }, signal);
@@ -139,14 +139,18 @@ async function startRun(
   const experiment = await experimentOf(call, root, options, signal);
   const search = { experiment_ids: [experiment], filter: `tags.\`${idTag}\` = '${id}'` };
   const { json } = await call('mlflow/runs/search', search, signal);
-  const info =
-    pick(json, 'runs', '0', 'info') ?? (await createRun(call, { options, experiment, id }, signal));
+  const found = pick(json, 'runs', '0', 'info');
+  const info = found ?? (await createRun(call, { options, experiment, id }, signal));
   const params = Object.entries(options.params).map(([key, value]) => ({
     key: keyOf(key),
     value: value.slice(0, limits.value),
   }));
-  for (const part of slices(params, limits.params))
-    await call('mlflow/runs/log-batch', { run_id: pick(info, 'run_id'), params: part }, signal);
+  // MLflow refuses parameters that were logged before and have other values now.
+  const more = { accept: found === undefined ? [] : [400] };
+  for (const part of slices(params, limits.params)) {
+    const batch = { run_id: pick(info, 'run_id'), params: part };
+    await call('mlflow/runs/log-batch', batch, signal, more);
+  }
   return info;
 }
 

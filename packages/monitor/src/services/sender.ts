@@ -88,7 +88,7 @@ export function createSender(options: SenderOptions): Sender {
     const nothing = { ...nothingSent, sent: 0 };
     // Stored before the service knows the run, so that a lost response leaves no second one.
     const opened = cursor ?? keep({ ...nothing, id: randomBytes(10).toString('hex'), url: '' });
-    const { id, url, isNew } = await run.open(opened.id, signal);
+    const { id, url, isNew } = await run.open(opened, signal);
     keep({ ...(isNew ? nothing : opened), id, url });
     isOpen = true;
     logger.info(`${title}: ${url}`);

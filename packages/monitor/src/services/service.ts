@@ -42,9 +42,9 @@ export interface TrackedRun {
   /**
    * Opens the run with this id to continue it, and starts it if it does not exist. Opening a run
    * again whose response was lost starts no second one. The id of the result, by which the run is
-   * continued, may be another one.
+   * continued, may be another one. `url` is '' if the service has not answered before.
    */
-  open(id: string, signal: AbortSignal): Promise<RemoteRun & { readonly isNew: boolean }>;
+  open(run: RemoteRun, signal: AbortSignal): Promise<RemoteRun & { readonly isNew: boolean }>;
   /**
    * Sends a batch. Sending it again has no effect, so a batch whose response was lost can be
    * repeated.

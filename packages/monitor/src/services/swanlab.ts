@@ -87,7 +87,7 @@ export function swanlabRun(options: SwanlabOptions): TrackedRun {
     `${folder}/${encodeURIComponent(workspace)}/${encodeURIComponent(project.name)}`;
 
   return {
-    open: async (known, signal) => {
+    open: async ({ id: known }, signal) => {
       await login(signal);
       await openProject(signal);
       const { name, group, description, tags, config } = options;

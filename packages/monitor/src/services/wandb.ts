@@ -102,7 +102,7 @@ export function wandbRun(options: WandbOptions): TrackedRun {
   };
 
   return {
-    open: async (id, signal) => {
+    open: async ({ id }, signal) => {
       const answer = await upsert(id, signal);
       const bucket = pick(answer, 'bucket');
       const project = need(bucket, root, 'project', 'name');

@@ -7,12 +7,12 @@ import {
   type MeterProvider,
 } from '@opentelemetry/api';
 import { capturesContent } from './content.js';
-import { contextOr, errorType, inSpan, type TraceContext } from './spans.js';
+import { contextOr, errorType, inSpan, serverAttributes, type TraceContext } from './spans.js';
 
 interface ModelCall {
   readonly model: string;
-  /** Host of the service that answers. @default undefined: the model is one of this project's */
-  readonly server?: string;
+  /** URL of the service that answers. @default undefined: the model is one of this project's */
+  readonly server?: URL;
   readonly temperature?: number | undefined;
   readonly topP?: number | undefined;
   readonly topK?: number | undefined;
@@ -71,10 +71,10 @@ export async function inModelSpan<T>(
 ): Promise<T> {
   const common = {
     'gen_ai.operation.name': 'chat',
-    // Services are called in the format of OpenAI.
+    // Most services are called in the format of OpenAI.
     'gen_ai.provider.name': call.server === undefined ? 'trinity-rft' : 'openai',
     'gen_ai.request.model': call.model,
-    ...(call.server !== undefined && { 'server.address': call.server }),
+    ...(call.server !== undefined && serverAttributes(call.server)),
   };
   const start = performance.now();
   const options = {

@@ -6,7 +6,10 @@
  */
 import {
   context,
+  createNoopMeter,
+  metrics,
   propagation,
+  ProxyTracerProvider,
   SpanKind,
   SpanStatusCode,
   trace,
@@ -15,6 +18,22 @@ import {
   type Span,
 } from '@opentelemetry/api';
 import { describeError } from '@trinity-rft/core';
+
+/** Returns true if an SDK that records spans is registered in the process. */
+export function hasSdk(): boolean {
+  const none = new ProxyTracerProvider().getDelegate();
+  const provider = trace.getTracerProvider();
+  return !(provider instanceof ProxyTracerProvider) || provider.getDelegate() !== none;
+}
+
+/** Returns true if an SDK that records metrics is registered in the process. */
+export const hasMeter = (): boolean => metrics.getMeter('trinity-rft') !== createNoopMeter();
+
+/** Returns the attributes that name the host and the port of a URL of `http` or `https`. */
+export const serverAttributes = ({ hostname, port, protocol }: URL) => ({
+  'server.address': hostname.replace(/^\[|\]$/g, ''),
+  'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+});
 
 export interface SpanOptions<T> {
   readonly name: string;

@@ -2,12 +2,10 @@
 import {
   context,
   createContextKey,
-  createNoopMeter,
   diag,
   DiagLogLevel,
   metrics,
   propagation,
-  ProxyTracerProvider,
   ROOT_CONTEXT,
   trace,
 } from '@opentelemetry/api';
@@ -16,6 +14,7 @@ import { connect } from 'node:net';
 import type { NodeSDK } from '@opentelemetry/sdk-node';
 import { ConfigError, describeError, type Logger } from '@trinity-rft/core';
 import { captureAsIn, type Environment } from './content.js';
+import { hasMeter, hasSdk, serverAttributes } from './spans.js';
 
 export interface Telemetry {
   /**
@@ -67,7 +66,6 @@ export async function startTelemetry(
   const Sdk = await loadSdk();
   const warn: Warn = (message, ...more) =>
     logger.warn(['OpenTelemetry:', message, ...more.map(String)].join(' '));
-  if (running === undefined) void warnIfUnreached(env, warn);
   const used = (running ??= { ...startSdk(Sdk, env, warn), users: 0 });
   used.users++;
   return {
@@ -84,13 +82,6 @@ export async function startTelemetry(
 
 type Warn = (message: string, ...more: readonly unknown[]) => void;
 
-/** Returns true if an SDK that records spans is registered in the process. */
-function hasSdk(): boolean {
-  const none = new ProxyTracerProvider().getDelegate();
-  const provider = trace.getTracerProvider();
-  return !(provider instanceof ProxyTracerProvider) || provider.getDelegate() !== none;
-}
-
 /** Returns the global components of OpenTelemetry that are registered. */
 function partsInUse(): ReadonlySet<object> {
   const probe = ROOT_CONTEXT.setValue(createContextKey('trinity-rft'), true);
@@ -98,7 +89,7 @@ function partsInUse(): ReadonlySet<object> {
     [trace, hasSdk()],
     [context, context.with(probe, () => context.active()) === probe],
     [propagation, propagation.fields().length > 0],
-    [metrics, metrics.getMeter('trinity-rft') !== createNoopMeter()],
+    [metrics, hasMeter()],
   ] as const;
   return new Set(isSet.flatMap(([part, isUsed]) => (isUsed ? [part] : [])));
 }
@@ -119,6 +110,7 @@ function startSdk(Sdk: typeof NodeSDK, env: Environment, warn: Warn): StartedSdk
       : (env['OTEL_METRICS_EXPORTER'] ?? env['OTEL_TRACES_EXPORTER'] ?? 'otlp'),
     OTEL_LOGS_EXPORTER: 'none',
   };
+  for (const collector of collectorsOf(variables)) void warnIfUnreached(collector, warn);
   return withVariables(variables, () => {
     const sdk = new Sdk({
       serviceName: serviceName(env),
@@ -155,23 +147,27 @@ const telemetryVariables = (env: Environment): Environment =>
     Object.entries(env).filter(([name, value]) => name.startsWith('OTEL_') && value !== undefined),
   );
 
-/** Returns the address of the collector without path and password; undefined if none is set. */
-function collectorOf(env: Environment): URL | undefined {
-  const address =
-    env['OTEL_EXPORTER_OTLP_ENDPOINT'] ||
-    env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] ||
-    env['OTEL_EXPORTER_OTLP_METRICS_ENDPOINT'];
-  const url = URL.parse(address ?? '');
-  return url ? new URL(url.origin) : undefined;
+/**
+ * Returns the HTTP addresses of collectors to which the SDK connects, without paths and passwords.
+ * Returns none if a proxy is set, which may connect in its place.
+ */
+function collectorsOf(env: Environment): readonly URL[] {
+  if (Object.keys(env).some((name) => /^(?:grpc|https?)_proxy$/i.test(name) && env[name]))
+    return [];
+  const traces = env['OTEL_TRACES_EXPORTER'] || 'otlp';
+  const exporters = { TRACES: traces, METRICS: env['OTEL_METRICS_EXPORTER'] || traces };
+  const origins = Object.entries(exporters).flatMap(([signal, exporter]) => {
+    const own = env[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`];
+    const url = URL.parse(own || (env['OTEL_EXPORTER_OTLP_ENDPOINT'] ?? ''));
+    return /\botlp\b/.test(exporter) && url && /^https?:$/.test(url.protocol) ? [url.origin] : [];
+  });
+  return [...new Set(origins)].map((origin) => new URL(origin));
 }
 
-/** Warns if the collector takes no connection, because the SDK reports that only after its retries. */
-async function warnIfUnreached(env: Environment, warn: Warn): Promise<void> {
-  const collector = collectorOf(env);
-  if (collector === undefined) return;
-  const { hostname, port, protocol } = collector;
-  const host = hostname.replace(/^\[|\]$/g, '');
-  const socket = connect({ host, port: Number(port) || (protocol === 'https:' ? 443 : 80) });
+/** Warns if a collector takes no connection, because the SDK reports that only after its retries. */
+async function warnIfUnreached(collector: URL, warn: Warn): Promise<void> {
+  const { 'server.address': host, 'server.port': port } = serverAttributes(collector);
+  const socket = connect({ host, port });
   socket.unref();
   try {
     await once(socket, 'connect', { signal: AbortSignal.timeout(connectMs) });
@@ -179,7 +175,7 @@ async function warnIfUnreached(env: Environment, warn: Warn): Promise<void> {
     const { code, name } = error as NodeJS.ErrnoException;
     const why = name === 'AbortError' ? `no connection within ${connectMs / 1000} s` : code;
     warn(
-      `${collector.host} cannot be reached (${why ?? describeError(error)}). Spans and metrics are lost until a collector runs there.`,
+      `${collector.host} cannot be reached (${why ?? describeError(error)}). What is sent there is lost until a collector runs there.`,
     );
   } finally {
     socket.destroy();
@@ -187,7 +183,8 @@ async function warnIfUnreached(env: Environment, warn: Warn): Promise<void> {
 }
 
 async function shutDown(sdk: NodeSDK, env: Environment, warn: Warn): Promise<void> {
-  const from = collectorOf(env)?.host ?? 'the exporter';
+  const hosts = collectorsOf(env).map(({ host }) => host);
+  const from = hosts.join(' and ') || 'the exporter';
   const late = new Promise<never>((_, reject) => {
     const error = new Error(`No answer from ${from} within ${closeMs / 1000} s.`);
     setTimeout(() => reject(error), closeMs).unref();

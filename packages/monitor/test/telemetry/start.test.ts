@@ -1,6 +1,7 @@
 /** SDKs that training runs of one process start, each for its own time. */
+import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
 import { context, metrics, propagation, trace } from '@opentelemetry/api';
 import { NodeSDK } from '@opentelemetry/sdk-node';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
@@ -127,18 +128,66 @@ it('an SDK of the program itself stays in use', async () => {
   for (const api of [trace, context, propagation, metrics]) api.disable();
 });
 
-it('a collector that takes no connection is named at once, with the cause', async () => {
+/** Returns the address of a port at which nothing listens. */
+async function deadAddress(): Promise<string> {
   const closed = createServer();
   await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
   const { port } = closed.address() as AddressInfo;
   await new Promise((resolve) => closed.close(resolve));
+  return `127.0.0.1:${port}`;
+}
+
+it('a collector that takes no connection is named at once, with the cause', async () => {
+  const address = await deadAddress();
   const lines: string[] = [];
-  const address = `http://me:pass-word@127.0.0.1:${port}`;
-  const refused = { ...env, OTEL_EXPORTER_OTLP_ENDPOINT: address, OTEL_METRICS_EXPORTER: 'none' };
+  const refused = {
+    ...env,
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `http://me:pass-word@${address}/v1/traces`,
+  };
   const telemetry = await startTelemetry(refused, { warn: (line) => lines.push(line) });
   await expect.poll(() => lines).toHaveLength(1);
   await telemetry!.close();
   expect(lines).toEqual([
-    `OpenTelemetry: 127.0.0.1:${port} cannot be reached (ECONNREFUSED). Spans and metrics are lost until a collector runs there.`,
+    `OpenTelemetry: ${address} cannot be reached (ECONNREFUSED). What is sent there is lost until a collector runs there.`,
   ]);
+});
+
+it.each([
+  [
+    'both signals have collectors of their own',
+    (alive: string) => ({
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${alive}/v1/traces`,
+      OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: `${alive}/v1/metrics`,
+    }),
+  ],
+  ['nothing is sent by OTLP', () => ({ OTEL_TRACES_EXPORTER: 'none' })],
+  ['a proxy connects in its place', () => ({ https_proxy: 'http://127.0.0.1:9' })],
+])('the general collector is not checked where %s', async (_, more) => {
+  const clients: unknown[] = [];
+  const general = createServer().on('connection', (socket) => clients.push(socket.remotePort));
+  await new Promise<void>((resolve) => general.listen(0, '127.0.0.1', resolve));
+  const { port } = general.address() as AddressInfo;
+  const own = more(env['OTEL_EXPORTER_OTLP_ENDPOINT']!);
+  const unused = { ...env, OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`, ...own };
+  const telemetry = await startTelemetry(unused, { warn: () => undefined });
+  // The server takes connections in their order, so one of the check comes before this one.
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  await expect.poll(() => clients).toContain(socket.localPort);
+  expect(clients).toEqual([socket.localPort]);
+  socket.destroy();
+  await telemetry!.close();
+  await new Promise((resolve) => general.close(resolve));
+});
+
+it('a collector of gRPC may have an address without a scheme', async () => {
+  const telemetry = await startTelemetry(
+    {
+      OTEL_EXPORTER_OTLP_ENDPOINT: (await deadAddress()).replace('127.0.0.1', 'localhost'),
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+      OTEL_METRICS_EXPORTER: 'none',
+    },
+    { warn: (text) => expect.unreachable(text) },
+  );
+  await telemetry!.close();
 });

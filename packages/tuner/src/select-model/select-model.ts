@@ -49,7 +49,10 @@ export type AdaptedSelectModelOptions<Row, Response, Model> = SelectModelOptions
   readonly adapter: ModelAdapter<Model>;
 };
 
-/** A candidate model with its defaults, without the API key, so that it may be logged or saved. */
+/**
+ * A candidate model with its defaults, without the API key, so that it may be logged or saved. Add
+ * `apiKey` to call the model.
+ */
 export type CandidateModel = Omit<TunerModelConfig, 'apiKey'>;
 
 export interface CandidateResult {

@@ -29,16 +29,22 @@ export function readChoices(
   answer: unknown,
   options: RemoteModelOptions,
 ): readonly [Fields, ...Fields[]] {
-  const { choices, error } = fieldsOf(answer);
+  // Gemini's service puts an error into a list.
+  const { choices, error } = fieldsOf(Array.isArray(answer) ? answer[0] : answer);
   if (Array.isArray(choices) && choices.length > 0)
     return choices.map(fieldsOf) as [Fields, ...Fields[]];
-  const { message = error, code } = fieldsOf(error);
-  const status = typeof code === 'number' && code >= 400 && code < 600 ? code : 502;
-  if (message !== undefined && message !== null)
-    throw unusable('an error instead of choices', message, options, status);
+  rejectError(error, options);
   throw Array.isArray(choices)
     ? unusable('an empty list of choices', answer, options)
     : unusable('no choices (check base_url)', answer, options);
+}
+
+/** @throws ModelError that quotes the error of an answer or of a choice, if there is one */
+function rejectError(error: unknown, options: RemoteModelOptions): void {
+  const { message = error, code } = fieldsOf(error);
+  const status = typeof code === 'number' && code >= 400 && code < 600 ? code : 502;
+  if (message !== undefined && message !== null)
+    throw unusable('an error', message, options, status);
 }
 
 const finishReasons: Readonly<Record<string, FinishReason>> = {
@@ -48,28 +54,33 @@ const finishReasons: Readonly<Record<string, FinishReason>> = {
 
 /**
  * Returns the response of a choice, all but its temperature.
- * @throws ModelError that quotes the choice if it has no message, or one in another format
+ * @throws ModelError that quotes the choice if it has an error, no message, or one in another format
  */
 export function readResponse(
   choice: Fields,
   options: RemoteModelOptions,
 ): Omit<ChatResponse, 'temperature'> {
-  const { message, finish_reason: reason } = choice;
+  const { message, finish_reason: reason, error } = choice;
+  rejectError(error, options);
   if (typeof message !== 'object' || message === null)
     throw unusable('a choice without a message', choice, options);
-  const { content, reasoning_content: reasoning, tool_calls: calls } = fieldsOf(message);
+  const { content, tool_calls: calls, ...fields } = fieldsOf(message);
+  const reasoning = fields['reasoning_content'] ?? fields['reasoning'];
   const isText = typeof (content ?? '') === 'string';
   const parts = Array.isArray(content) ? content.map(fieldsOf) : undefined;
   if ((!isText && !parts) || !Array.isArray(calls ?? []))
     throw unusable('a message in another format', message, options);
-  // Mistral's models that reason answer with parts, and with their reasoning in one of them.
-  const thought = textOf(parts?.flatMap(({ thinking }) => thinking ?? []));
+  // Some models that reason answer with parts, and with their reasoning in one of them.
+  const thought = textOf(
+    parts?.flatMap(({ type, text, thinking = type === 'reasoning' && text }) => thinking),
+  );
   return {
     responseText: textOf(content),
     reasoningText: typeof reasoning === 'string' ? reasoning : thought || undefined,
     toolCalls: ((calls ?? []) as readonly unknown[])
       .map(fieldsOf)
-      .filter(({ type }) => type === 'function')
+      // Mistral's service leaves out the type.
+      .filter(({ type }) => (type ?? 'function') === 'function')
       .map((call) => readToolCall(call, options)),
     tokens: new Int32Array(),
     promptLength: 0,
@@ -87,10 +98,14 @@ function readToolCall(call: Fields, options: RemoteModelOptions): ToolCall {
   return { id: textOf(call['id']), type: 'function', function: { name, arguments: text } };
 }
 
-/** Returns a text unchanged, joins the texts of a list of parts, and returns '' for other values. */
+/**
+ * Returns a text unchanged, joins the texts of a list of parts except those that are reasoning, and
+ * returns '' for other values.
+ */
 export function textOf(content: unknown): string {
   const parts: readonly unknown[] = Array.isArray(content) ? content : [content];
-  const texts = parts.map((part) => (typeof part === 'string' ? part : fieldsOf(part)['text']));
+  const answers = parts.filter((part) => fieldsOf(part)['type'] !== 'reasoning');
+  const texts = answers.map((part) => (typeof part === 'string' ? part : fieldsOf(part)['text']));
   return texts.filter((text) => typeof text === 'string').join('');
 }
 
@@ -102,7 +117,7 @@ function unusable(
   status = 502,
 ): ModelError {
   const text = typeof answer === 'string' ? answer : String(JSON.stringify(answer));
-  const quote = boundedText(redacted(text, options), longestQuote).replace(/\.$/, '');
+  const quote = boundedText(redacted(text, options), longestQuote).trim().replace(/\.$/, '');
   return new ModelError(`${remoteName(options)} answered with ${what}: ${quote}.`, {
     status,
     code: 'remote_error',

@@ -205,13 +205,20 @@ describe('createRemoteModel', () => {
       'an error',
       { error: { message: 'Quota of key-of-mine gone.', code: 402 } },
       402,
-      'an error instead of choices: Quota of [redacted] gone.',
+      'an error: Quota of [redacted] gone.',
+    ],
+    ['an error that is a text', { error: 'overloaded' }, 502, 'an error: overloaded.'],
+    [
+      'an error in a list',
+      [{ error: { message: 'Bad key.', code: 400 } }],
+      400,
+      'an error: Bad key.',
     ],
     [
-      'an error that is a text',
-      { error: 'overloaded' },
-      502,
-      'an error instead of choices: overloaded.',
+      'an error of a choice',
+      withChoice({ message, error: { message: 'Gone.\n', code: 503 } }),
+      503,
+      'an error: Gone.',
     ],
     ['no choices', { object: 'list' }, 502, 'no choices (check base_url): {"object":"list"}.'],
     ['null', null, 502, 'no choices (check base_url): null.'],
@@ -251,16 +258,21 @@ describe('createRemoteModel', () => {
       { type: 'text', text: 'six times ' },
       { type: 'text', text: 'seven' },
     ];
-    const parts = [{ type: 'thinking', thinking }, { type: 'text', text: '4' }, { type: 'text', text: '2' }]; // prettier-ignore
-    const call = { type: 'function', function: { name: 'add', arguments: { a: 1 } } };
+    const parts = [{ type: 'thinking', thinking }, { type: 'reasoning', text: ', so' }, { type: 'text', text: '4' }, { type: 'text', text: '2' }]; // prettier-ignore
+    const call = { function: { name: 'add', arguments: { a: 1 } } };
     const { model } = await serve([[200, withChoice({ message: { content: parts, tool_calls: [call] } })]]); // prettier-ignore
     expect(await model.chat(ask)).toMatchObject([
       {
         responseText: '42',
-        reasoningText: 'six times seven',
+        reasoningText: 'six times seven, so',
         toolCalls: [{ id: '', function: { name: 'add', arguments: '{"a":1}' } }],
       },
     ]);
+  });
+
+  it.each(['reasoning', 'reasoning_content'])('reads the reasoning in %s', async (name) => {
+    const { model } = await serve([[200, withChoice({ message: { ...message, [name]: 'hm' } })]]);
+    expect(await model.chat(ask)).toMatchObject([{ responseText: 'hello', reasoningText: 'hm' }]);
   });
 
   it('names the model that rejected the call of a client of an agent', async () => {

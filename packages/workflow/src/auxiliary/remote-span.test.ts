@@ -39,7 +39,7 @@ const usage = { prompt_tokens: 13, completion_tokens: 240 };
 const modelWith = (...responses: readonly Response[]) => {
   const left = [...responses];
   return createRemoteModel({
-    ...{ baseURL: 'https://user:pass@judge.test/v1', apiKey: 'key', modelPath: 'judge' },
+    ...{ baseURL: 'https://user:pass@judge.test:8443/v1', apiKey: 'key', modelPath: 'judge' },
     ...{ timeoutMs: 60_000, maxRetries: 1 },
     fetch: async () => left.shift()!,
   });
@@ -56,6 +56,7 @@ it('records each call under the name of the model, with the usage of the service
     'gen_ai.request.temperature': 0.5,
     'gen_ai.request.max_tokens': 9,
     'server.address': 'judge.test',
+    'server.port': 8443,
   };
   expect(spans).toMatchObject([
     { name: 'chat judge', attributes: { ...common, 'error.type': '429' }, failed: true },
@@ -74,6 +75,33 @@ it('records each call under the name of the model, with the usage of the service
     [13, 'judge', 'input'],
     [240, 'judge', 'output'],
   ]);
+});
+
+it.each([
+  ['500', { error: { message: 'gone', code: 500 } }],
+  ['_OTHER', { error: 'gone' }],
+])('records an answer of status 200 that is an error as a failure: %s', async (type, body) => {
+  const model = modelWith(Response.json(body));
+  await expect(model.chat(ask)).rejects.toThrow('gone');
+  expect(spans).toMatchObject([{ attributes: { 'error.type': type }, failed: true }]);
+});
+
+it('records no finish reason where the service says none', async () => {
+  const { message } = choices[0]!;
+  await modelWith(Response.json({ choices: [{ message }] })).chat(ask);
+  expect(spans).toMatchObject([{ attributes: { 'gen_ai.response.finish_reasons': [] } }]);
+});
+
+it('reads no body ahead of the client where no SDK runs, nor that of a stream', async () => {
+  for (const type of ['application/stream+json', 'application/json']) {
+    const endless = new Response(new ReadableStream(), { headers: { 'content-type': type } });
+    const { fetch, baseURL } = modelWith(endless).endpoint();
+    const body = JSON.stringify({ messages: ask });
+    const answered = await fetch(`${baseURL}/chat/completions`, { method: 'POST', body });
+    expect(answered.ok).toBe(true);
+    trace.disable();
+    metrics.disable();
+  }
 });
 
 it('records the calls of an agent with another client, and no tokens that are not reported', async () => {

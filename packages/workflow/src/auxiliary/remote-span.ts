@@ -1,25 +1,34 @@
 /** Records requests to remote models as model calls, with the usage that the services report. */
 import { tryJson } from '@trinity-rft/core/support';
-import { inModelSpan, type ModelAnswer, type TraceContext } from '@trinity-rft/monitor/internal';
+import {
+  hasMeter,
+  hasSdk,
+  inModelSpan,
+  type ModelAnswer,
+  type TraceContext,
+} from '@trinity-rft/monitor/internal';
 import { fieldsOf, textOf, type Fields } from './read-answer.js';
 import type { RemoteModelOptions } from './remote-call.js';
 import { reportedTokens } from './reported-tokens.js';
 
-/** Error of a span whose request was refused. `code` is the status, as OpenTelemetry defines it. */
+/**
+ * Error of a span whose request was refused. `code` is the status, as OpenTelemetry defines it, or
+ * the code of an error that was answered with status 200.
+ */
 class Refused extends Error {
   readonly code: string;
   readonly response: Response;
-  constructor(response: Response) {
-    super(`The service answered with status ${response.status}.`);
+  constructor(response: Response, code: unknown = response.status) {
+    super(`The service answered with status ${response.status} and no response of the model.`);
     this.response = response;
-    this.code = String(response.status);
+    this.code = String(code);
   }
 }
 
 /**
- * Calls `send` within the span of a model call. The body of a response in JSON has been read when
- * the promise resolves. The tokens of a streamed response are unknown, and its span ends with the
- * headers.
+ * Calls `send` within the span of a model call. If an SDK of OpenTelemetry is running, the body of a
+ * response in JSON has been read when the promise resolves. The tokens of a streamed response are
+ * unknown, and its span ends with the headers.
  * @param home context of the rollout, in which the span starts if no other span is active
  */
 export async function inRemoteSpan(
@@ -28,10 +37,11 @@ export async function inRemoteSpan(
   home: TraceContext,
   send: () => Promise<Response>,
 ): Promise<Response> {
+  if (!hasSdk() && !hasMeter()) return send();
   const { model, messages } = body;
   const call = {
     model: typeof model === 'string' ? model : modelPath,
-    server: new URL(baseURL).host,
+    server: new URL(baseURL),
     temperature: numberIn(body, 'temperature'),
     topP: numberIn(body, 'top_p'),
     topK: numberIn(body, 'top_k'),
@@ -42,11 +52,15 @@ export async function inRemoteSpan(
   };
   const work = async (): Promise<readonly [Response, ModelAnswer]> => {
     const response = await send();
-    if (!response.ok) throw new Refused(response);
-    const isJson = /\bjson\b/i.test(response.headers.get('content-type') ?? '');
-    if (!isJson || !response.body) return [response, answerOf(undefined)];
+    const type = response.headers.get('content-type') ?? '';
+    if (!response.ok || /\bhtml\b/i.test(type))
+      throw new Refused(response, response.ok ? '_OTHER' : response.status);
+    if (!/^application\/json\b/i.test(type) || !response.body) return [response, answerOf({})];
     const text = await response.text();
-    return [new Response(text, response), answerOf(tryJson(text))];
+    const answer = fieldsOf(tryJson(text));
+    const read = new Response(text, response);
+    if (answer['error']) throw new Refused(read, fieldsOf(answer['error'])['code'] ?? '_OTHER');
+    return [read, answerOf(answer)];
   };
   try {
     const [response] = await inModelSpan(call, home, ([, answer]) => answer, work);
@@ -60,12 +74,14 @@ export async function inRemoteSpan(
 const numberIn = (body: Fields, ...names: readonly string[]): number | undefined =>
   names.map((name) => body[name]).find((value) => typeof value === 'number');
 
-function answerOf(answer: unknown): ModelAnswer {
-  const { choices } = fieldsOf(answer);
+function answerOf(answer: Fields): ModelAnswer {
+  const { choices } = answer;
   const all = Array.isArray(choices) ? choices.map(fieldsOf) : [];
   return {
     ...reportedTokens(answer),
-    stopReasons: all.map((choice) => String(choice['finish_reason'])),
+    stopReasons: all.flatMap(({ finish_reason: reason }) =>
+      typeof reason === 'string' ? [reason] : [],
+    ),
     texts: all.map((choice) => textOf(fieldsOf(choice['message'])['content'])),
   };
 }

@@ -62,6 +62,8 @@ export async function trackingServices(port = 0): Promise<TrackingServices> {
   const summaries = new Map<string, string>();
   /** Runs of MLflow, by the filter that finds them. */
   const runsByTag = new Map<string, string>();
+  /** Parameters of MLflow, by run and name. */
+  const parameters = new Map<string, string>();
   let session = 'session';
   let faults: Fault[] = [];
   let url = '';
@@ -139,6 +141,12 @@ export async function trackingServices(port = 0): Promise<TrackingServices> {
         states.set(String(body['run_id']), String(body['status']));
         return { json: {} };
       default:
+        for (const { key, value } of (body['params'] ?? []) as readonly Json[]) {
+          const name = `${String(body['run_id'])} ${String(key)}`;
+          const known = parameters.get(name) ?? String(value);
+          if (known !== value) return { status: 400, json: { message: 'Changing param values' } };
+          parameters.set(name, known);
+        }
         for (const { key, value, step } of (body['metrics'] ?? []) as readonly Json[])
           points.add(`${String(body['run_id'])} ${String(key)} ${String(step)} ${String(value)}`);
         return { json: {} };

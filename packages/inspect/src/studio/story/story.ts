@@ -59,7 +59,7 @@ export async function storyOf(run: Run): Promise<Story> {
         configPath: await readSource(folder),
         mode: textOf(settings['mode']),
         algorithm: textOf(settings['algorithm.algorithm_type']),
-        isExternal: settings['model.external_model.enable'] === true,
+        isExternal: 'external.name' in settings,
         hasCheckpoint: (await checkpointSteps(place.folder)).length > 0,
         hasRollouts,
         hasEvaluationSets: 'buffer.explorer_input.eval_tasksets[0].name' in settings,

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { createWorkflowRegistry } from '../../registries.js';
 import { scriptedModel, type ScriptedAnswer } from '../../scripted/scripted-model.js';
 import { tryWorkflow } from '../../scripted/try-workflow.js';
+import { calculatorTool } from './calculator.js';
+import { runReactAgent } from './react-agent.js';
 
 const run = async (answers: readonly ScriptedAnswer[], workflowArgs = {}) => {
   const model = scriptedModel({ answers });
@@ -54,4 +56,13 @@ describe('agentscope_react_workflow', () => {
       'workflow_args.type: got "search", expected "gsm8k".',
     );
   });
+});
+
+it('an agent calls tools also where the service leaves out their type', async () => {
+  const call = { id: '1', function: { name: 'calculator', arguments: '{"expression":"3*4"}' } };
+  const messages = [{ tool_calls: [call] }, { content: '12' }];
+  const create = async () => ({ choices: [{ message: messages.shift() }] });
+  const client = { chat: { completions: { create } } } as never;
+  const options = { client, model: 'm', tools: [calculatorTool], maxTurns: 2 };
+  expect(await runReactAgent('3 x 4?', options)).toMatchObject({ text: '12', toolCalls: 1 });
 });

@@ -51,7 +51,8 @@ export async function runReactAgent(
     messages.push(message);
     text = message.content ?? '';
     const answered = { turns: turn, outOfTurns: false, memoryLength: messages.length };
-    const calls = (message.tool_calls ?? []).filter((call) => call.type === 'function');
+    // Mistral's service leaves out the type.
+    const calls = (message.tool_calls ?? []).filter((call) => call.type !== 'custom');
     if (calls.length === 0) return { text, ...counts, ...answered };
     for (const { id, function: call } of calls) {
       const result = await callTool(tools, call.name, call.arguments);
