@@ -37,7 +37,14 @@ export function checkDefinition(
       { code: 'NAME_INVALID' },
     );
   const known = ['name', ...Object.keys(formOf)];
-  const unknown = Object.keys(given).find((key) => !known.includes(key));
+  const unknown = Object.keys(given).find(
+    (key) => given[key] !== undefined && !known.includes(key),
+  );
+  if (unknown === 'kind')
+    throw new ConfigError(
+      `${what} "${name}" is a definition already; expected the options of one.`,
+      { code: 'DEFINITION_INVALID' },
+    );
   if (unknown !== undefined)
     throw new ConfigError(
       `${what} "${name}" has no option "${unknown}".${didYouMean(unknown, known)} Known: ${known.join(', ')}.`,
