@@ -3,8 +3,10 @@ import { hash } from 'node:crypto';
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { serialize } from 'node:v8';
+import type { Worker } from 'node:worker_threads';
 import { readEnd } from '@trinity-rft/launcher/files';
 import { planDevices, readConfiguration, type RunOptions } from '@trinity-rft/launcher';
+import { defineWorkflow } from '@trinity-rft/workflow';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runHere, type RunHere } from './support/run-here.js';
 import { metricLines, weightsDigest } from './support/run-record.js';
@@ -132,13 +134,18 @@ describe('a resumed run', () => {
     'knows what has changed in stages before a benchmark at the end, and makes the last longer',
     { timeout: 240_000 },
     async () => {
-      const staged = (lr: number, total: number, name = 'two'): readonly Tree[] => [
+      const staged = (
+        lr: number,
+        total: number,
+        name = 'two',
+        bench: Tree = {},
+      ): readonly Tree[] => [
         evalTasksets,
         {
           stages: [
             { stage_name: 'one', algorithm: { optimizer: { lr } }, ...steps(1) },
             { stage_name: name, ...steps(total) },
-            { stage_name: 'measure', mode: 'bench' },
+            { stage_name: 'measure', mode: 'bench', ...bench },
           ],
         },
       ];
@@ -164,7 +171,50 @@ describe('a resumed run', () => {
       await runHere(workspace, path.join(workspace.root, 'measured.yaml'), { signal: interrupted });
       expect((await readEnd(path.dirname(recordOf('measured'))))?.how).toBe('interrupted');
       expect((await start('measured', ...staged(0.01, 3))).error).toBeUndefined();
-      expect((await readEnd(path.dirname(recordOf('measured'))))?.how).toBe('finished');
+      const place = path.dirname(recordOf('measured'));
+      expect((await readEnd(place))?.how).toBe('finished');
+      // A benchmark that is interrupted or fails leaves the end of the training run as it is.
+      const end = await readEnd(place);
+      const abort = new AbortController();
+      const workers = new Set<Worker>();
+      const broken = defineWorkflow({
+        name: 'broken',
+        run: async ({ model, task }) => {
+          const isFirst = !abort.signal.aborted;
+          abort.abort();
+          if (!isFirst) for (const worker of workers) void worker.terminate();
+          await model.chat([{ role: 'user', content: String(task.rawTask['question']) }]);
+          return 0;
+        },
+      });
+      const bench: Tree = {
+        buffer: { explorer_input: { default_eval_workflow_type: broken.name } },
+      };
+      const file = workspace.config('measured.yaml', ...staged(0.01, 3, 'two', bench), {
+        name: 'measured',
+      });
+      const { signal } = abort;
+      const stopped = await runHere(workspace, file, { workflows: [broken], signal });
+      expect(stopped.summary).toMatchObject({ interrupted: true, stageName: 'measure' });
+      expect(stopped.summary?.trainStep).toBeUndefined();
+      const onWorker = (worker: Worker): void => void workers.add(worker);
+      process.on('worker', onWorker);
+      const failed = await runHere(workspace, file, { workflows: [broken] });
+      process.off('worker', onWorker);
+      expect(failed.error).toMatchObject({ code: 'ENGINE_WORKER_DIED' });
+      expect(await readEnd(place)).toEqual(end);
+      // The record forgets a stage that is no longer there.
+      const cut = (total: number, ...more: readonly Tree[]): Tree => ({
+        ...evalTasksets,
+        stages: [
+          { stage_name: 'one', ...steps(1) },
+          { stage_name: 'two', ...steps(total) },
+          ...more,
+        ],
+      });
+      expect((await start('measured', cut(4))).error).toBeUndefined();
+      const more = cut(4, { stage_name: 'more', ...steps(1) });
+      expect((await start('measured', more)).error).toBeUndefined();
     },
   );
 

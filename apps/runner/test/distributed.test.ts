@@ -328,7 +328,6 @@ it(
     await distributed('left', [path, steps(1)]);
     const status = await openStatus(`${workspace.root}/left.yaml`, { cwd: workspace.root });
     expect(await status.look()).toMatchObject({ trainStep: 1 });
-    await status.close();
     for (const name of ['left', 'began']) {
       await alone(name, path, steps(3));
       const [trainer] = await distributed(name, [path, steps(4)]);
@@ -340,6 +339,8 @@ it(
       });
       expect(await alone(name, path, steps(4))).toBe(whole);
     }
+    await expect(status.look()).rejects.toThrow(/The last one finished after train step 4/);
+    await status.close();
   },
 );
 

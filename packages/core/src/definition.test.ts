@@ -12,6 +12,7 @@ it('returns the name of a definition that has its functions', () => {
   const args = { '~standard': { validate: () => ({ value: 1 }) } };
   expect(check({ args, name: 'my-own/part' })).toBe('my-own/part');
   expect(check({ args: null })).toBe('bad');
+  expect(check({ unset: undefined })).toBe('bad');
 });
 
 it.each([
@@ -23,6 +24,7 @@ it.each([
     { scroe: score },
     'Reward function "bad" has no option "scroe". Did you mean "score"? Known: name, ',
   ],
+  [{ kind: 'trinity-rft.reward' }, 'Reward function "bad" is a definition already; expected'],
   [{ name: 'a b' }, 'Reward function name "a b" is invalid.'],
   [{ name: undefined }, 'Reward function name undefined is invalid.'],
 ])('refuses %#', (options, message) => {

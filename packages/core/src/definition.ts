@@ -24,10 +24,10 @@ const forms = {
  * @throws ConfigError for a name with characters other than ASCII letters, digits and `_.:/@-`, for
  * an option of another form, and for an option that `formOf` does not name
  */
-export function checkDefinition(
+export function checkDefinition<Options extends { readonly name: string }>(
   what: string,
-  options: { readonly name: string },
-  formOf: Readonly<Record<string, keyof typeof forms>>,
+  options: Options,
+  formOf: Readonly<Record<Exclude<keyof Options, 'name'>, keyof typeof forms>>,
 ): string {
   const given = options as Readonly<Record<string, unknown>>;
   const { name } = given;
@@ -37,13 +37,20 @@ export function checkDefinition(
       { code: 'NAME_INVALID' },
     );
   const known = ['name', ...Object.keys(formOf)];
-  const unknown = Object.keys(given).find((key) => !known.includes(key));
+  const unknown = Object.keys(given).find(
+    (key) => given[key] !== undefined && !known.includes(key),
+  );
+  if (unknown === 'kind')
+    throw new ConfigError(
+      `${what} "${name}" is a definition already; expected the options of one.`,
+      { code: 'DEFINITION_INVALID' },
+    );
   if (unknown !== undefined)
     throw new ConfigError(
       `${what} "${name}" has no option "${unknown}".${didYouMean(unknown, known)} Known: ${known.join(', ')}.`,
       { code: 'DEFINITION_INVALID' },
     );
-  for (const [key, form] of Object.entries(formOf)) {
+  for (const [key, form] of Object.entries<keyof typeof forms>(formOf)) {
     if (forms[form](given[key])) continue;
     const has = given[key] === undefined ? `no \`${key}\`` : `${shown(given[key])} as \`${key}\``;
     const hint = form === 'schema' ? ' of zod or another Standard Schema library' : '';

@@ -117,7 +117,7 @@ const twoSteps = (name: string, changes: Readonly<Record<string, unknown>>): str
     },
   });
 
-async function stepsOf(configPath: string): Promise<number> {
+async function stepsOf(configPath: string): Promise<number | undefined> {
   const terminal = { write: () => undefined, isTTY: false, columns: () => 80 };
   return (await run({ configPath, cwd: root, terminal })).trainStep;
 }

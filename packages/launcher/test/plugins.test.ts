@@ -378,20 +378,39 @@ describe('loadPlugins, told of mistakes,', () => {
     [{ name: 'mine', exports: './dist/index.js' }, '"./dist/index.js"'],
     [{ name: 'mine', main: 'lib/index' }, '"lib/index"'],
   ])('names the entry of a package that is not built: %j', async (manifest, entry) => {
-    const directory = folder({ 'package.json': JSON.stringify(manifest), 'a.ts': reward('x') });
+    const directory = folder({ 'package.json': JSON.stringify(manifest), 'a.config.ts': '' });
     await expect(loadPlugins({ plugins: [directory] })).rejects.toThrow(
       `Plugin ${directory}: the entry in its package.json, ${entry}, does not exist. If it is the result of a build, build the package (npm run build).`,
     );
   });
 
-  it('finds a main without extension, and the modules of a package without an entry', async () => {
-    const main = folder({
-      'package.json': JSON.stringify({ main: 'lib/index', type: 'module' }),
-      'lib/index.js': reward('in_main'),
-    });
-    const none = folder({ 'package.json': '{"main": "index.js"}', 'a.ts': reward('in_folder') });
-    const { rewardFns } = await loadPlugins({ plugins: [main, none] });
-    expect(rewardFns.map(({ name }) => name)).toEqual(['in_main', 'in_folder']);
+  it.each([
+    [{ main: 'lib/index' }, 'lib/index.js'],
+    [{ main: 'src/index' }, 'src/index.ts'],
+    [{ main: 'lib' }, 'lib/index.ts'],
+    [{ main: 'index.js' }, 'a.ts'],
+    [{ main: './index.js' }, 'index.ts'],
+    [{ name: 'mine', exports: { './sub': './w.ts' } }, 'w.ts'],
+    [{ name: 'mine', exports: './dist/index.js' }, 'a.ts'],
+    [{ main: 'dist/index.js' }, 'a.ts'],
+  ])('loads a package with %j from %s', async (manifest, file) => {
+    const text = JSON.stringify({ ...manifest, type: 'module' });
+    const directory = folder({ 'package.json': text, [file]: reward('in_file') });
+    const { rewardFns } = await loadPlugins({ plugins: [directory] });
+    expect(rewardFns.map(({ name }) => name)).toEqual(['in_file']);
+  });
+
+  it('loads many scorers without a warning of Node', async () => {
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    onTestFinished(() => warned.mockRestore());
+    const directory = folder({ 'a.ts': 'export const half = () => ({ score: 0.5 });' });
+    const numbers = Array.from({ length: 12 }, (_, i) => String(i));
+    for (const i of numbers)
+      writeFileSync(path.join(directory, `${i}.ts`), `export { half } from './a.ts';`);
+    const scorers = numbers.map((i) => `${i}.ts#half`);
+    const { rewardFns } = await loadPlugins({ scorers, cwd: directory });
+    expect(rewardFns.map(({ name }) => name)).toEqual(scorers);
+    expect(warned).not.toHaveBeenCalled();
   });
 
   it('names a module that is still loading, and one that never ends to load', async () => {
@@ -406,7 +425,7 @@ describe('loadPlugins, told of mistakes,', () => {
     while (process.listenerCount('beforeExit') === before) await setImmediate();
     vi.advanceTimersByTime(5000);
     expect(warned).toHaveBeenCalledWith(
-      `Plugin ${path.join(directory, 'a.mjs')} is still loading: it awaits something.`,
+      `Plugin ${path.join(directory, 'a.mjs')} is still loading.`,
     );
     // As Node does when nothing is left to do.
     process.listeners('beforeExit').at(-1)!(0);

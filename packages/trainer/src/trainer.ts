@@ -210,7 +210,7 @@ async function trainOnce(options: TrainerOptions, progress: Progress): Promise<b
   if (isIdle === true && progress.isIdle !== true) {
     progress.isIdle = true;
     logger.warn(
-      `Train step ${step} learned nothing: the gradient of the policy loss is 0 at every token, although advantages are not. Either every token is clipped, or the loss of a plugin does not set out.gradient.`,
+      `Train step ${step} learned nothing: the gradient of the policy loss is 0 at every token, although advantages are not. Every token is clipped, or the policy loss of a plugin sets no gradient.`,
     );
   }
 

@@ -149,11 +149,9 @@ function closingText(summary: RunSummary): string {
   const { interrupted, doneBefore, trainStep, checkpoint, jobDirectory, stageName } = summary;
   const stage = stageName === undefined ? '' : ` in stage ${stageName}`;
   const place = checkpoint ?? jobDirectory;
-  if (interrupted)
-    return `Interrupted after train step ${trainStep}${stage}. ${howToGoOn(summary)}\n`;
+  const step = trainStep === undefined ? '' : ` after train step ${trainStep}`;
+  if (interrupted) return `Interrupted${step}${stage}. ${howToGoOn(summary)}\n`;
   if (doneBefore)
-    return `This run is complete after train step ${trainStep}: ${place}\nRaise total_steps or total_epochs to train on, or give another run another name.\n`;
-  return checkpoint === undefined
-    ? `Done: ${place}\n`
-    : `Done after train step ${trainStep}: ${place}\n`;
+    return `This run is complete${step}: ${place}\nRaise total_steps or total_epochs to train on, or give another run another name.\n`;
+  return checkpoint === undefined ? `Done: ${place}\n` : `Done${step}: ${place}\n`;
 }

@@ -55,6 +55,7 @@ export async function checkEnvironment(
   const { signal = new AbortController().signal, limitName = 'timeoutMs' } = options;
   let environment: Environment | undefined;
   let subject: Subject | undefined;
+  let counted: string | undefined;
   const failure = await failureOf(async () => {
     const opened = await openInTime({ timeoutMs, signal }, (ended) =>
       definition.open(args, { logger: silentLogger, signal: ended }),
@@ -65,13 +66,13 @@ export async function checkEnvironment(
     const rows = options.rows ?? generated ?? [{}];
     const limits = { episodesAtOnce, timeoutMs, limitName };
     subject = { definition, args, environment: opened, rows, signal, ...limits };
+    if (generated?.length === 0)
+      throw new EnvironmentError('`tasks` returned no rows.', { code: 'TASKS_NOT_GENERATED' });
     if (generated && generated.length !== rowCount)
-      throw new EnvironmentError(
-        `\`tasks\` returned a list of length ${generated.length}; expected length ${rowCount}, as \`count\` says.`,
-        { code: 'TASKS_NOT_GENERATED' },
-      );
+      counted = `${generated.length} tasks, where \`count\` is ${rowCount}`;
   });
-  add(resultOf('opens, and has tasks', failure));
+  const first = resultOf('opens, and has tasks', failure);
+  add(failure === undefined && counted !== undefined ? { ...first, detail: counted } : first);
   if (subject !== undefined)
     for (const [name, check] of Object.entries(checks)) add(await run(name, check, subject));
   const toClose = environment;

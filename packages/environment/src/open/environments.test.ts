@@ -25,6 +25,15 @@ it.each([undefined, null, {}, { reset }])(
   },
 );
 
+it('takes an environment of a class with its own tag', async () => {
+  class World extends EventTarget {
+    readonly reset = reset;
+    readonly close = (): Promise<void> => Promise.resolve();
+  }
+  const world = new World();
+  expect(await define(() => Promise.resolve(world)).open('world', {}, logger)).toBe(world);
+});
+
 it('ends although an environment neither opens nor closes, and closes it if it opens later', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());

@@ -179,10 +179,9 @@ function checked(name: string, environment: Environment): Environment {
     `\`open\` of environment "${name}"`,
     (message) => new ConfigError(message, { code: 'ENVIRONMENT_INVALID' }),
   );
-  const form = 'an environment with reset and close';
-  const { reset, close } = by.fields(environment, ['reset', 'close'], form);
-  if (typeof reset === 'function' && typeof close === 'function') return environment;
-  throw by.refuse(environment, form);
+  const given = environment as Partial<Environment> | null | undefined;
+  if (typeof given?.reset === 'function' && typeof given.close === 'function') return environment;
+  throw by.refuse(environment, 'an environment with reset and close');
 }
 
 const noSlot = (name: string, format: string): ConfigError =>

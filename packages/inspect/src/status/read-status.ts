@@ -4,7 +4,7 @@ import path from 'node:path';
 import { ConfigError, describeError, TrinityError } from '@trinity-rft/core';
 import type { RunReader } from '@trinity-rft/buffer/run-store';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
-import { readEnd, readStorePlace } from '@trinity-rft/launcher/files';
+import { readEnd, readProcessBeat, readStorePlace } from '@trinity-rft/launcher/files';
 import { isThere, locateRun } from '../verify/folder.js';
 import { readProcessFile } from './read-process-file.js';
 import { statusOf, type RunStatus } from './run-status.js';
@@ -51,10 +51,15 @@ async function open(
   });
   if (store !== undefined)
     return {
-      look: async () => ({
-        ...statusOf(await store.view(), hostname()),
-        lastEnd: await readEnd(place.jobDirectory),
-      }),
+      look: async () => {
+        const status = statusOf(await store.view(), hostname());
+        const lastEnd = await readEnd(place.jobDirectory);
+        const beat = await readProcessBeat(place.jobDirectory);
+        // One process that continues the run alone records its steps only in the folder.
+        const alone = Math.max(lastEnd?.trainStep ?? 0, beat?.progress.trainStep ?? 0);
+        if (alone > status.trainStep) return readProcessFile(place.jobDirectory);
+        return { ...status, lastEnd };
+      },
       close: () => store.close(),
     };
   const look = () => readProcessFile(place.jobDirectory);

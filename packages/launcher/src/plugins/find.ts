@@ -1,7 +1,6 @@
 /** Finds a plugin: a directory of modules, one module, or an npm package. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ConfigError } from '@trinity-rft/core';
@@ -17,6 +16,11 @@ export interface FoundPlugin {
    * @default no modules
    */
   readonly helpers?: readonly string[];
+  /**
+   * The entry in the package.json of a directory, as JSON, if the entry does not exist.
+   * @default the entry exists, or none is named
+   */
+  readonly missing?: string;
 }
 
 interface PluginPlaces {
@@ -54,7 +58,7 @@ export async function findPluginDirectory(directory: string): Promise<FoundPlugi
 
 /**
  * Finds a plugin by path or package name. If a directory is a package, only its entry module is
- * loaded. A path takes precedence over a package of the same name.
+ * loaded, if it exists. A path takes precedence over a package of the same name.
  * @throws ConfigError when there is neither a path nor a package
  */
 export async function findPlugin(plugin: string, places: PluginPlaces): Promise<FoundPlugin> {
@@ -62,10 +66,11 @@ export async function findPlugin(plugin: string, places: PluginPlaces): Promise<
   const stats = statSync(place, { throwIfNoEntry: false });
   if (stats?.isFile() === true) return { title: `Plugin ${place}`, files: [place] };
   if (stats?.isDirectory() === true) {
-    const entry = entryOf(place, places.jiti);
-    return entry === undefined
-      ? findPluginDirectory(place)
-      : { title: `Plugin ${place}`, files: [entry] };
+    const { file, missing } = entryOf(place, places.jiti);
+    const title = `Plugin ${place}`;
+    if (file !== undefined) return { title, files: [file] };
+    const found = await findPluginDirectory(place);
+    return missing === undefined ? found : { ...found, title, missing };
   }
   if (!isPath(plugin)) {
     const entry = installedEntry(plugin, places);
@@ -77,31 +82,36 @@ export async function findPlugin(plugin: string, places: PluginPlaces): Promise<
 const isPath = (plugin: string): boolean => /^[./\\~]|^[A-Za-z]:/.test(plugin);
 
 /**
- * Returns the entry module of the package in a directory. Returns undefined if there is no package,
- * or if its package.json names no entry; `main: index.js`, which `npm init` writes, may be missing.
- * @throws ConfigError if the entry does not exist
+ * Finds the entry module of the package in a directory. Without a package or an entry, all modules
+ * at the top level are the plugin; `main: index.js`, which `npm init` writes, may be missing.
  */
-function entryOf(directory: string, jiti: Jiti): string | undefined {
+function entryOf(
+  directory: string,
+  jiti: Jiti,
+): { readonly file?: string; readonly missing?: string } {
   const manifestFile = path.join(directory, 'package.json');
-  if (!existsSync(manifestFile)) return undefined;
-  const { name, main, exports } = readManifest(manifestFile);
-  const entry =
-    exports === undefined || name === undefined
-      ? resolveMain(path.join(directory, main ?? 'index.js'))
-      : resolveFrom(name, directory, jiti);
-  if (entry !== undefined && existsSync(entry)) return entry;
+  if (!existsSync(manifestFile)) return {};
+  const { name, main, exports: all } = readManifest(manifestFile);
+  const exports = name === undefined ? undefined : all;
+  // The main module may lack its extension, or be a folder.
+  const specifier =
+    name === undefined || exports === undefined
+      ? pathToFileURL(path.join(directory, main ?? 'index.js')).href
+      : name;
+  const file = resolveFrom(specifier, directory, jiti);
+  if (file !== undefined && existsSync(file)) return { file };
   const given = exports ?? main;
-  if (given === undefined || given === 'index.js') return undefined;
-  throw new ConfigError(
-    `Plugin ${directory}: the entry in its package.json, ${JSON.stringify(given)}, does not exist. If it is the result of a build, build the package (npm run build).`,
-    { code: 'PLUGIN_LOAD' },
-  );
+  const namesNone =
+    typeof given === 'string'
+      ? path.normalize(given) === 'index.js'
+      : Object.keys(given ?? {}).every((key) => key.startsWith('./'));
+  return namesNone ? {} : { missing: JSON.stringify(given) };
 }
 
 interface Manifest {
   readonly name?: string;
   readonly main?: string;
-  readonly exports?: unknown;
+  readonly exports?: string | object | null;
 }
 
 function readManifest(file: string): Manifest {
@@ -112,15 +122,6 @@ function readManifest(file: string): Manifest {
       code: 'PLUGIN_LOAD',
       cause,
     });
-  }
-}
-
-/** Finds `main`, which may lack its extension or be a folder. */
-function resolveMain(main: string): string | undefined {
-  try {
-    return createRequire(main).resolve(main);
-  } catch {
-    return undefined;
   }
 }
 

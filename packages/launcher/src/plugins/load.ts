@@ -77,7 +77,8 @@ export async function loadPlugins(
   for (const plugin of found)
     for (const [value, file] of await definitionsOf(jiti, plugin))
       if (!definitions.has(value)) definitions.set(value, file);
-  const scored = await Promise.all(scorers.map((each) => loadScorer(jiti, each, cwd)));
+  const scored: Awaited<ReturnType<typeof loadScorer>>[] = [];
+  for (const each of scorers) scored.push(await loadScorer(jiti, each, cwd));
   return {
     filesOf: (name) =>
       [...definitions].flatMap(([value, file]) => (isNamed(value, name) ? file : [])),
@@ -142,7 +143,7 @@ async function loadScorer(
  */
 async function definitionsOf(
   jiti: Jiti,
-  { title, files }: FoundPlugin,
+  { title, files, missing }: FoundPlugin,
 ): Promise<readonly (readonly [value: unknown, file: string])[]> {
   const exported: (readonly [name: string, value: unknown, file: string])[] = [];
   for (const file of files)
@@ -150,6 +151,11 @@ async function definitionsOf(
       exported.push([name, value, file]);
   const definitions = exported.filter(([, value]) => isDefinition(value));
   if (definitions.length > 0) return definitions.map(([, value, file]) => [value, file]);
+  if (missing !== undefined)
+    throw new ConfigError(
+      `${title}: the entry in its package.json, ${missing}, does not exist. If it is the result of a build, build the package (npm run build).`,
+      { code: 'PLUGIN_LOAD' },
+    );
   const names = exported.map(([name]) => name).join(', ');
   const has =
     files.length === 0
@@ -187,7 +193,7 @@ async function load(jiti: Jiti, file: string): Promise<Record<string, unknown>> 
   // Node is about to end, because the module awaits something that no timer or socket can settle.
   const end = (): void => stuck.reject(new Error('a top-level await of it never settles'));
   const notice = setTimeout(
-    () => process.emitWarning(`Plugin ${file} is still loading: it awaits something.`),
+    () => process.emitWarning(`Plugin ${file} is still loading.`),
     silentMs,
   ).unref();
   process.once('beforeExit', end);

@@ -3,7 +3,7 @@
  * the stages in order.
  */
 import path from 'node:path';
-import type { LoadedConfig, ResolvedConfig } from '@trinity-rft/config';
+import type { LoadedConfig, ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { isScorerName } from '@trinity-rft/config/internal';
 import {
   ConfigError,
@@ -33,7 +33,7 @@ import {
   type ExtensionOptions,
 } from './configuration.js';
 import { catchStrayErrors, failureFile, firstCause, isInterrupt } from './failure.js';
-import { endErrorOf, forgetEnd, interruptOf, writeEnd, type RunEnd } from './end.js';
+import { endErrorOf, forgetEnd, interruptOf, readEnd, writeEnd, type RunEnd } from './end.js';
 import { areGuests, failureFolder } from './folders.js';
 import { guardProcess } from './guard/guard-process.js';
 import { lockRun } from './lock.js';
@@ -111,8 +111,8 @@ export interface RunSummary {
   readonly continues: boolean;
   /** Name of the last executed stage; undefined for a file without stages. */
   readonly stageName: string | undefined;
-  /** Last train step of the last executed stage. */
-  readonly trainStep: number;
+  /** Last train step of the last executed stage; undefined for a benchmark. */
+  readonly trainStep: number | undefined;
   /** Folder of the last checkpoint; undefined when nothing was trained. */
   readonly checkpoint: string | undefined;
   /** True if the last stage has evaluation sets. */
@@ -296,9 +296,9 @@ async function runLocked(
   const place = stages[0].part === 'explore' ? explorerFolder(stages[0]) : jobDirectory;
   const unlock = await lockRun(place, role);
   const strayErrors = catchStrayErrors((line) => terminal.write(`${line}\n`));
-  const stage = { ...(stages[reads.from] ?? stages[0]), jobDirectory };
+  let current = stages[reads.from] ?? stages[0];
   const guard = guardProcess({
-    failureFile: path.join(failureFolder(stage, serve), failureFile),
+    failureFile: () => path.join(failureFolder({ ...current, jobDirectory }, serve), failureFile),
     maxTimeoutMs: Math.max(...stages.map(({ explorer }) => explorer.maxTimeoutMs)),
     signal,
   });
@@ -310,15 +310,23 @@ async function runLocked(
   const trains = !reads.evaluates && stages.some(({ mode }) => mode !== 'bench');
   const keepsEnd = role === 'run' && (trains || isBenchmark);
   let end: Omit<RunEnd, 'at'> = { how: 'failed' };
+  const before = await readEnd(place);
+  let kept: RunEnd | undefined;
+  /** @param isTrained true if an earlier process has completed all stages that train */
+  const onStage = async (stage: StageConfig, isTrained: boolean): Promise<void> => {
+    current = stage;
+    if (!keepsEnd || !isTrained || stage.mode !== 'bench' || before?.how !== 'finished') return;
+    kept = before;
+    await writeEnd(place, kept);
+  };
   try {
     if (keepsEnd) await forgetEnd(place);
     // A benchmark records its file only if no training run has recorded its own.
     const isOwn = keepsEnd || (role === 'run' && (await readSource(place)) === undefined);
     if (isOwn && loaded.file !== undefined) await writeSource(place, loaded.file);
-    const summary = await runStages(loaded, surroundings, { ...reads, isBenchmark });
+    const summary = await runStages(loaded, surroundings, { ...reads, isBenchmark, onStage });
     const { trainStep, stageName, interrupted } = summary;
-    const last = stages.find((each) => each.stageName === stageName);
-    const at = { ...(last?.mode !== 'bench' && { trainStep }), stageName };
+    const at = { ...(trainStep !== undefined && { trainStep }), stageName };
     end = interrupted
       ? { how: 'interrupted', by: interruptOf(signal), ...at }
       : { how: 'finished', ...at };
@@ -327,18 +335,23 @@ async function runLocked(
     end = { how: 'failed', error: endErrorOf(error) };
     throw error;
   } finally {
-    if (keepsEnd) await writeEnd(place, { ...end, at: Date.now() });
+    if (keepsEnd && kept === undefined) await writeEnd(place, { ...end, at: Date.now() });
     await guard.stop();
     strayErrors.stop();
     await unlock();
   }
 }
 
+interface StageReads extends Reads {
+  readonly isBenchmark: boolean;
+  readonly onStage: (stage: StageConfig, isTrained: boolean) => Promise<void>;
+}
+
 /** Executes the stages from `from` on. */
 async function runStages(
   { config: given, problemAt = inNoFile }: ParsedConfig,
   surroundings: StageSurroundings,
-  { from, isBenchmark, ...reads }: Reads & { readonly isBenchmark: boolean },
+  { from, isBenchmark, onStage, ...reads }: StageReads,
 ): Promise<RunSummary> {
   const { digests, cwd, isAccepted, evaluates } = reads;
   const begun = await hasBegun(given.jobDirectory);
@@ -360,9 +373,11 @@ async function runStages(
   const changes = isGuest ? [] : [...describeChanges({ config, from, hasBegun: begun, problemAt })];
   const plugins = surroundings.extensions.pluginFiles;
   let last: StageResult = { ...stageResult(0), doneBefore: true };
-  let stageName: string | undefined;
+  let ran = remaining[0];
+  let isTrained = true;
   for (const stage of remaining) {
-    ({ stageName } = stage);
+    ran = stage;
+    await onStage(stage, isTrained);
     const endedBefore = stage.stageIndex < latestStage;
     if (!endedBefore) await save(stage.stageIndex);
     const before = isGuest ? undefined : recordedInputs(config, stage);
@@ -384,10 +399,13 @@ async function runStages(
       }),
     );
     if (last.interrupted) break;
+    if (stage.mode !== 'bench') isTrained &&= last.doneBefore;
     if (!endedBefore) await save(stage.stageIndex + 1);
   }
   const hasEvaluations = (stages.at(-1)?.buffer.explorerInput.evalTasksets.length ?? 0) > 0;
-  return { ...last, stageName, jobDirectory, name, continues, hasEvaluations };
+  const trainStep = ran?.mode === 'bench' ? undefined : last.trainStep;
+  const { stageName } = ran ?? stages[0];
+  return { ...last, trainStep, stageName, jobDirectory, name, continues, hasEvaluations };
 }
 
 /**

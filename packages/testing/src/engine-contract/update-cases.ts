@@ -38,9 +38,19 @@ export function updateCases({ withLearner, tolerance, learningRate }: UpdateFixt
     return step(options);
   };
 
+  /**
+   * Changes sum(slope * output) by about -sign * size, with an epsilon that is far larger than the
+   * gradient.
+   */
+  const move = async (learner: Learner, sign: number, size: number): Promise<void> => {
+    const epsilon = 1000;
+    const { gradNorm } = await learn(learner, sign, { ...plain, learningRate: 0 });
+    const rate = (size * epsilon) / gradNorm ** 2;
+    await learn(learner, sign, { ...plain, epsilon, learningRate: rate });
+  };
+
   describe('size of an update', () => {
     it('is learningRate / epsilon times the gradient, if epsilon is far larger', async () => {
-      const epsilon = 1000;
       // In nats or values: large against rounding, small against the curvature of the outputs.
       const size = 0.25;
       /** Change of sum(slope * output) over an update that should make it -sign * size. */
@@ -52,9 +62,7 @@ export function updateCases({ withLearner, tolerance, learningRate }: UpdateFixt
               0,
             );
           const before = await sum();
-          const { gradNorm } = await learn(learner, sign, { ...plain, learningRate: 0 });
-          const rate = (size * epsilon) / gradNorm ** 2;
-          await learn(learner, sign, { ...plain, epsilon, learningRate: rate });
+          await move(learner, sign, size);
           return (await sum()) - before;
         });
       // The sum changes by gradNorm^2 per unit of its gradient. Second-order terms cancel.
@@ -87,7 +95,8 @@ export function updateCases({ withLearner, tolerance, learningRate }: UpdateFixt
       /** Outputs after updates with gradient 0 and these learning rates and decays. */
       const decayed = (...updates: readonly (readonly [rate: number, decay: number])[]) =>
         withLearner(async (learner) => {
-          await learn(learner, 1, { ...plain, learningRate });
+          // Large against `accuracy`, because the decay may act on the update alone.
+          await move(learner, 1, 0.25 + 8 * accuracy);
           for (const [rate, weightDecay] of updates)
             await learn(learner, 0, { ...plain, learningRate: rate, weightDecay });
           return learner.outputs();

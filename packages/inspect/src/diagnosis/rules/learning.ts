@@ -174,7 +174,7 @@ const noGradient: Rule = {
   title: 'The gradient is 0',
   when: `actor/grad_norm is 0 in at least ${percent(zeroShare)} of the recent steps`,
   advice:
-    'All advantages are 0 or all tokens are masked. Look at sample/zero_advantage_ratio, at experience_pipeline/... and at the weights of the reward.',
+    'All advantages are 0, all tokens are masked, or the policy loss of a plugin sets no gradient. Look at sample/zero_advantage_ratio, at experience_pipeline/... and at the weights of the reward.',
   look: (run) => {
     const seen = recently(run, 'trainer', 'actor/grad_norm', zerosIn);
     if (!seen || seen.value < zeroShare || isSolved(run)) return undefined;

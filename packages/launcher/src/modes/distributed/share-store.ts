@@ -95,7 +95,7 @@ async function assertShared(
   const isAlone = state !== undefined && state.pending === undefined;
   if (!isAlone && trainStep <= recorded) return;
   throw new ConfigError(
-    `The run in ${jobDirectory} cannot continue with explorers: it is at explore step ${state?.step ?? 0} and train step ${trainStep}, and the store of its processes at ${plannedUpTo} and ${recorded}, because one process has continued alone or the store has lost its end. Continue in one process (without --explorers, and with cluster.explorers: 0), or give the new run another name.`,
+    `The run in ${jobDirectory} cannot continue with explorers: it is at explore step ${state?.step ?? 0} and train step ${trainStep}, and the store of its processes at ${plannedUpTo} and ${recorded}, because one process has continued alone or the store has lost train steps. Continue in one process (mode: both, without --explorers, and with cluster.explorers: 0), or give the new run another name.`,
     { code: 'RUN_NOT_RESUMABLE' },
   );
 }

@@ -147,7 +147,8 @@ export function recordSettings(
 ): void {
   const before = trainingRecord(jobDirectory);
   const begun = stages.slice(0, stage.stageIndex);
-  const later = <T>(all: readonly T[] = []): readonly T[] => all.slice(stage.stageIndex + 1);
+  const later = <T>(all: readonly T[] = []): readonly T[] =>
+    all.slice(stage.stageIndex + 1, stages.length);
   const unread = <T>(recorded: Readonly<Record<string, T>> = {}): Readonly<Record<string, T>> =>
     Object.fromEntries(Object.entries(recorded).filter(([key]) => !isRead(key, stage)));
   writeRecord({

@@ -7,8 +7,8 @@ import { currentRun } from '@trinity-rft/explorer/internal';
 import { startWatchdog } from './watchdog.js';
 
 export interface GuardOptions {
-  /** File for the report of an early end. */
-  readonly failureFile: string;
+  /** Returns the file for the report of an early end. */
+  readonly failureFile: () => string;
   /**
    * Maximum duration of an attempt, in ms. The process is ended if its event loop is blocked for
    * longer.
@@ -46,7 +46,7 @@ function reportExit(code: number, { failureFile, signal }: GuardOptions): void {
   const who = run === undefined ? '' : ` by run ${run}`;
   const text = `The process was ended${who} with exit code ${code} before the run was complete: something called process.exit, or nothing was left that could wake it. Agents must return or throw instead. The same command resumes the run.\n`;
   if (code === 0) process.exitCode = 1;
-  for (const write of [() => writeSync(2, text), () => writeFileSync(failureFile, text)]) {
+  for (const write of [() => writeSync(2, text), () => writeFileSync(failureFile(), text)]) {
     try {
       write();
     } catch {
