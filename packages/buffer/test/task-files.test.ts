@@ -226,6 +226,11 @@ describe('Parquet', () => {
     },
   );
 
+  it('reads a column without a value in LZ4 compression', async () => {
+    const rows = await read(fixture('lz4-empty.parquet'));
+    expect(rows).toEqual(Array.from({ length: 200 }, (_, id) => ({ id, nul: null })));
+  });
+
   it('names row and column of JSON that parsing would lose', async () => {
     const bytes = readFileSync(fixture('decimals.parquet'));
     const place = bytes.indexOf('{"id": 9007199254740993}');

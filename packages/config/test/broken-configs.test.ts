@@ -1336,6 +1336,16 @@ const wrongNames = [
     says: 'depends on what replay_buffer repeats. Set trainer.total_steps.',
   },
   {
+    name: 'a learning rate of the critic that ends with train steps that a replay buffer decides',
+    file: {
+      algorithm: 'algorithm: {algorithm_type: ppo}',
+      buffer: `${parts.buffer}\n  trainer_input: {experience_buffer: {replay_buffer: {enable: true}}}`,
+      rest: 'trainer:\n  trainer_config:\n    critic:\n      optim: {lr_scheduler_type: «cosine}',
+    },
+    key: 'trainer.trainer_config.critic.optim.lr_scheduler_type',
+    says: 'depends on what replay_buffer repeats. Set trainer.total_steps.',
+  },
+  {
     name: 'a warm-up that is a share of train steps that calls decide',
     file: {
       algorithm: 'algorithm:\n  optimizer: { lr_warmup_steps_ratio: «0.1 }',

@@ -148,11 +148,12 @@ describe('a plan', () => {
     [5, 20, 4],
     [19, 5, 57],
   ])('counts the batches that %i explore steps of 12 fill with %i', (steps, size, trainSteps) => {
-    const plan = (more: string) =>
+    const plan = (more: string, explorer = '') =>
       planConfig(
         parse(
           cwd,
           text
+            .replace('explorer: {', `explorer: {${explorer}`)
             .replace('repeat_times: 4', 'repeat_times: 2')
             .replace(
               'batch_size: 8\n  train_batch_size: 16',
@@ -163,6 +164,8 @@ describe('a plan', () => {
       );
     const known = plan(`total_steps: ${steps}`);
     expect(known.stages[0]?.steps).toMatchObject({ trainSteps });
+    const filled = plan(`total_steps: ${steps}`, 'dynamic_sampling: {enable: true}, ');
+    expect(filled.stages[0]?.steps.trainSteps).toBe(Math.ceil((steps * 12) / size));
     const replay = 'trainer_input: {experience_buffer: {replay_buffer: {enable: true}}}';
     const replayed = plan(`total_steps: ${steps}\n  ${replay}`);
     expect(replayed.stages[0]?.steps).toMatchObject({ exploreSteps: steps, trainSteps: undefined });

@@ -6,8 +6,7 @@ import { assertNoBadRows, type BadRow } from './malformed.js';
 import { plainValue } from './plain-value.js';
 
 /**
- * Reads the rows of a Parquet file, in file order, as plain JSON. Of the compressions, LZ4 fails for
- * a column without a value.
+ * Reads the rows of a Parquet file with any compression, in file order, as plain JSON.
  * @throws TaskError when the file is not Parquet or is damaged, or if a value of a JSON column is
  * not JSON or would lose data when parsed
  */
@@ -33,18 +32,30 @@ async function readColumns(path: string): Promise<{ rows: readonly Row[]; scales
     const rows = await parquetReadObjects({
       file,
       metadata,
-      compressors: codecs.compressors,
+      compressors: {
+        ...codecs.compressors,
+        LZ4: orEmpty(codecs.decompressLz4),
+        LZ4_RAW: orEmpty(codecs.decompressLz4Raw),
+      },
       utf8: false,
       parsers: { jsonFromBytes },
     });
     return { rows, scales };
   } catch (cause) {
     throw new TaskError(
-      `${path} cannot be read as Parquet: ${(cause as Error).message}. Expected a complete Parquet file: fetch it again, or write it again with the compression snappy.`,
+      `${path} cannot be read as Parquet: ${(cause as Error).message}. Expected a complete Parquet file; fetch or write it again.`,
       { code: 'TASKSET_MALFORMED', details: { path }, cause },
     );
   }
 }
+
+type Decompress = (input: Uint8Array, outputLength: number) => Uint8Array;
+
+/** Returns a decompressor that also reads a column without a value, which the LZ4 ones do not. */
+const orEmpty =
+  (decompress: Decompress): Decompress =>
+  (input, outputLength) =>
+    outputLength === 0 ? new Uint8Array() : decompress(input, outputLength);
 
 /** Takes the place of a string in a JSON column that is not JSON or would lose data when parsed. */
 class BadJson {

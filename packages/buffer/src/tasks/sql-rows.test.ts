@@ -58,6 +58,7 @@ function reads(path: () => string): void {
     const query = 'SELECT question FROM sums WHERE level > 7 ORDER BY level DESC';
     expect(await read('any', query)).toEqual([{ question: '3+1=' }, { question: '2+1=' }]);
     expect(await read('any', `${query}; -- in order\n`)).toHaveLength(2);
+    expect(await read('any', `${query}; /* in\n order */ -- each`)).toHaveLength(2);
     await expect(read('any', `${query}; SELECT 1`)).rejects.toThrow('more than one statement');
     expect(await read('theirs')).toEqual([{ question: '7+7=' }]);
   });

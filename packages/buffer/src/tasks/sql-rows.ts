@@ -54,7 +54,9 @@ async function readSqlite(path: string, sql: string, name: string): Promise<read
     // Without this setting, an integer beyond 2^53 would be an error.
     statement.setReadBigInts(true);
     // SQLite ignores what follows the first statement.
-    const rest = sql.slice(statement.sourceSQL.length).replaceAll(/--.*|[\s;]/g, '');
+    const rest = sql
+      .slice(statement.sourceSQL.length)
+      .replaceAll(/--.*|\/\*[\s\S]*?\*\/|[\s;]/g, '');
     if (rest !== '') throw severalStatements(name, sql);
     return statement.all();
   } finally {

@@ -2,7 +2,7 @@
 import { resolveSection } from '../schema/resolve-section.js';
 import { nodeAt } from '../source/node.js';
 import { plainUnlessSecret, showValue } from '../source/secrets.js';
-import { presetOf } from './algorithm/algorithm.js';
+import { fillsExploreSteps } from './algorithm/algorithm.js';
 import type { StageContext } from './base/context.js';
 import { invalidFolder } from './base/paths.js';
 import type { AlgorithmConfig, BufferConfig, ExplorerConfig, PartConfig } from './base/resolved.js';
@@ -68,15 +68,10 @@ function explainOverRollout({ input, mode, warn }: StageContext): void {
   );
 }
 
-/**
- * Returns true if dynamic sampling is on. The value in the file takes precedence over the default
- * of the algorithm.
- */
+/** Returns true if dynamic sampling is on. Warns where `dynamic_sampling.enable` has no effect. */
 function deriveDynamicSampling(context: StageContext, operators: readonly PartConfig[]): boolean {
   const { enable } = context.input.explorer.dynamic_sampling;
-  const byDefault = presetOf(context).dynamicSampling ?? false;
-  const fills = context.mode === 'both';
-  if (enable === true && !fills)
+  if (enable === true && context.mode !== 'both')
     context.warn(
       ['explorer', 'dynamic_sampling', 'enable'],
       'ignored. Only mode both draws further tasks.',
@@ -86,7 +81,7 @@ function deriveDynamicSampling(context: StageContext, operators: readonly PartCo
       ['explorer', 'dynamic_sampling', 'enable'],
       'has an effect only where groups are dropped, and no operator does. Add one to data_processor.experience_pipeline.operators, such as dapo_dynamic_sampling or reward_std_filter.',
     );
-  return fills && (enable ?? byDefault);
+  return fillsExploreSteps(context);
 }
 
 function deriveEnvVars(context: StageContext): Readonly<Record<string, string>> {

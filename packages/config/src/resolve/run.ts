@@ -6,7 +6,7 @@ import { checkNeeds } from './algorithm/algorithm-needs.js';
 import { deriveAlgorithm } from './algorithm/algorithm.js';
 import { checkEngine, deriveCriticEngine, deriveEngine } from './algorithm/engine.js';
 import { deriveOperators } from './algorithm/operators.js';
-import { checkSchedule, deriveCritic } from './algorithm/optimizer.js';
+import { checkSchedules, deriveCritic } from './algorithm/optimizer.js';
 import type { StageContext } from './base/context.js';
 import { checkName, invalidFolder, reportAddress } from './base/paths.js';
 import type { ResolvedConfig, StageConfig } from './base/resolved.js';
@@ -168,7 +168,13 @@ function deriveStage(
   const sampler = external ? undefined : deriveSampler(context);
   checkEngine(context, { engine, algorithm, model, sampler });
   checkSampling(context, algorithm, { synchronizer, trainBatch: buffer.trainBatch });
-  checkSchedule(context, algorithm.optimizer, buffer.trainBatch);
+  const critic = deriveCritic(context, {
+    engine: deriveCriticEngine(context, engine),
+    policy: algorithm.optimizer,
+  });
+  const { valueHead } = algorithm.needs;
+  const { optimizer } = algorithm;
+  checkSchedules(context, buffer.trainBatch, optimizer, valueHead ? critic.optimizer : undefined);
   checkDistribution(context, algorithm, { buffer, rolloutModel });
   checkSamplingLimits(context, { engine, algorithm, buffer, rolloutModel, sampler });
   const operators = deriveOperators(context, model, algorithm);
@@ -197,10 +203,7 @@ function deriveStage(
     }),
     trainer: {
       ...resolveSection(sections.trainer, input.trainer),
-      critic: deriveCritic(context, {
-        engine: deriveCriticEngine(context, engine),
-        policy: algorithm.optimizer,
-      }),
+      critic,
     },
     dataProcessor: { experiencePipeline: { operators }, taskPipeline },
     synchronizer,

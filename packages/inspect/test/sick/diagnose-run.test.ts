@@ -290,6 +290,21 @@ describe('a graded scorer', () => {
     );
   });
 
+  it.each([0, 4])(
+    'is not a count that is 0 with the reward of all but %i tasks',
+    async (solved) => {
+      const findings = await findingsOf(`count-${solved}`, {
+        rollouts: rollouts((run, task) => ({
+          reward: task < solved && run === 0 ? 1 : 0,
+          metrics: { timeouts: 0 },
+        })),
+        explorer: () => ({ 'experience_pipeline/group_advantages/zero_variance_ratio': 1 }),
+      });
+      const text = findings.find(({ name }) => name === 'no-variance')?.text;
+      expect(text).toMatch(/all attempts got the same reward\.$/);
+    },
+  );
+
   it('is named with its reason where all nonsense gets the same', async () => {
     const half = ({ output }: { readonly output: string }) => ({
       ...{ name: 'closeness', score: output.length / 16 },

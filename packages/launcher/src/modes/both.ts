@@ -52,6 +52,8 @@ export async function loopOver(
   const earlier = endedBefore ? await earlierResult(stage, tasks, progress) : undefined;
   if (earlier) return earlier;
   assertResumable(stage, progress);
+  // Refuses a task set of another size before its digest is recorded.
+  if (progress.explorer) tasks.feed.restore(progress.explorer.feed);
   await using parts = disposable(await open());
   const { engineFailed, transport } = parts;
   const { sink, createEvaluator, ...loop } = await assembleLoop(context, parts, progress);

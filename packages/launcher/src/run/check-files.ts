@@ -54,7 +54,7 @@ import {
   tasksFile,
 } from '../assembly/task-pipeline/stored-tasks.js';
 import { withRecordedDevices } from './changes/devices.js';
-import { inputsOf, type InputDigest, type Inputs } from './changes/inputs.js';
+import { inputsOf, type Inputs } from './changes/inputs.js';
 import { areGuests } from './folders.js';
 import { describeChanges, describeInputs, isRecorded, recordedInputs } from './changes/resume.js';
 import { firstOpenStage, hasBegun, readStageProgress } from './progress.js';
@@ -89,7 +89,7 @@ export interface CheckedFiles {
   /** For each checked stage: the grader of each task set that has a choice of graders. */
   readonly graders: readonly (readonly GraderPlan[])[];
   /** For each checked stage: digests of rows, keyed by the setting that names the rows. */
-  readonly digests: readonly Inputs[];
+  readonly digests: readonly Readonly<Record<string, string>>[];
 }
 
 /**
@@ -106,7 +106,7 @@ export async function checkFiles(
   const rows: Readonly<Record<string, number>>[] = [];
   const pipelines: PipelinePlan[][] = [];
   const graders: GraderPlan[][] = [];
-  const digests: Inputs[] = [];
+  const digests: Record<string, string>[] = [];
   const readChat = chatReader();
   for (const stage of withCachedModels(config, env).stages.slice(from)) {
     const at = (key: KeyPath, message: string): ConfigProblem =>
@@ -198,7 +198,7 @@ interface Check extends Reading {
   /** Plans of the stage's task pipelines. The check adds them to this list. */
   readonly pipelines: PipelinePlan[];
   /** Digests of rows, keyed by the setting that names the rows. */
-  readonly digests: Record<string, InputDigest>;
+  readonly digests: Record<string, string>;
   readonly stage: StageConfig;
   readonly extensions: Extensions;
   readonly readChat: ReadChat;
@@ -215,7 +215,7 @@ const nameOf = (key: KeyPath): string =>
 
 function addDigest({ digests, recorded }: Check, key: KeyPath, rows: readonly RawTask[]): void {
   const name = nameOf(key);
-  digests[name] = { sha256: digestOfRows(rows, recorded?.[name]?.sha256), rows: rows.length };
+  digests[name] = digestOfRows(rows, recorded?.[name]?.sha256);
 }
 
 /**

@@ -29,6 +29,14 @@ export function presetOf({ input, tables }: StageContext): AlgorithmPreset {
   return (Object.hasOwn(presets, name) ? presets[name] : presets['grpo']) ?? first;
 }
 
+/**
+ * Returns true if dynamic sampling is on. The value in the file takes precedence over the default
+ * of the algorithm.
+ */
+export const fillsExploreSteps = (context: StageContext): boolean =>
+  context.mode === 'both' &&
+  (context.input.explorer.dynamic_sampling.enable ?? presetOf(context).dynamicSampling ?? false);
+
 export function deriveAlgorithm(
   context: StageContext,
   model: ModelConfig,

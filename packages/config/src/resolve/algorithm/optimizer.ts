@@ -27,32 +27,41 @@ export function deriveOptimizer(context: StageContext): OptimizerConfig {
   };
 }
 
+const policyKeys: KeyPath = ['algorithm', 'optimizer'];
+const criticKeys: KeyPath = ['trainer', 'trainer_config', 'critic'];
+
 /**
- * Reports a learning rate that follows from the number of train steps, where that number depends on
+ * Reports learning rates that follow from the number of train steps, where that number depends on
  * the calls of the model or on time.
+ * @param critic optimizer of the critic; undefined if the algorithm has no critic
  */
-export function checkSchedule(
+export function checkSchedules(
   context: StageContext,
-  { lrSchedulerType, lrWarmupSteps, lrWarmupStepsRatio }: OptimizerConfig,
   { perExploreStep }: TrainBatchConfig,
+  policy: OptimizerConfig,
+  critic: OptimizerConfig | undefined,
 ): void {
   const { mode, input } = context;
   if (mode !== 'both' || input.trainer.total_steps !== null) return;
   const { replay_buffer: replay } = input.buffer.trainer_input.experience_buffer;
   if (!replay.enable && perExploreStep !== undefined) return;
-  const isCosine = lrSchedulerType === 'cosine';
-  if (!isCosine && (lrWarmupSteps !== undefined || lrWarmupStepsRatio === 0)) return;
   const cause = replay.enable
     ? 'what replay_buffer repeats'
     : 'the calls of the model (train_batch_unit: experiences)';
-  context.report(
-    ['algorithm', 'optimizer', isCosine ? 'lr_scheduler_type' : 'lr_warmup_steps_ratio'],
-    `needs the number of train steps, which depends on ${cause}. Set trainer.total_steps${isCosine ? '' : ', or lr_warmup_steps'}.`,
-    [['trainer'], ['buffer', 'trainer_input']],
-  );
+  const check = (keys: KeyPath, optimizer: OptimizerConfig): boolean => {
+    const { lrSchedulerType, lrWarmupSteps, lrWarmupStepsRatio } = optimizer;
+    const isCosine = lrSchedulerType === 'cosine';
+    if (!isCosine && (lrWarmupSteps !== undefined || lrWarmupStepsRatio === 0)) return false;
+    context.report(
+      [...keys, isCosine ? 'lr_scheduler_type' : 'lr_warmup_steps_ratio'],
+      `needs the number of train steps, which depends on ${cause}. Set trainer.total_steps${isCosine ? '' : ', or lr_warmup_steps'}.`,
+      [['trainer'], ['buffer', 'trainer_input']],
+    );
+    return true;
+  };
+  // The critic may have the schedule from the policy, so one report is enough.
+  if (!check(policyKeys, policy) && critic) check([...criticKeys, 'optim'], critic);
 }
-
-const criticKeys: KeyPath = ['trainer', 'trainer_config', 'critic'];
 
 /**
  * Resolves the critic's settings. Its optimizer inherits settings that the file does not set from

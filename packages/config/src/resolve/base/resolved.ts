@@ -316,6 +316,12 @@ export interface TrainBatchConfig {
    * @default `perExploreStep`
    */
   readonly keptPerExploreStep?: number;
+  /**
+   * True with dynamic sampling: a batch may end within an explore step, and the next batch takes
+   * the rest.
+   * @default false: a batch ends with an explore step that it does not fill
+   */
+  readonly takesRest?: boolean;
 }
 
 /**

@@ -5,7 +5,7 @@ import { expertCount } from '@trinity-rft/algorithm/internal';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 import type { AlgorithmConfig, SynchronizerConfig, TrainBatchConfig } from '../base/resolved.js';
-import { keptRuns } from '../algorithm/algorithm.js';
+import { fillsExploreSteps, keptRuns } from '../algorithm/algorithm.js';
 
 const sizeKey: KeyPath = ['buffer', 'train_batch_size'];
 const unitKey: KeyPath = ['buffer', 'train_batch_unit'];
@@ -60,6 +60,7 @@ export function deriveTrainBatch(
     unit,
     perExploreStep: explores && unit !== 'experiences' ? perExploreStep : undefined,
     ...(kept < perExploreStep && { keptPerExploreStep: kept }),
+    ...(fillsExploreSteps(context) && { takesRest: true }),
   };
   const { replay_buffer: replay } = buffer.trainer_input.experience_buffer;
   if (explores && !replay.enable) explainFit(context, batch, { perExploreStep, kept, timing });
@@ -147,16 +148,18 @@ interface TrainCycle {
 }
 
 /**
- * Returns the smallest numbers of explore steps and train steps that end together. A batch covers
- * no more explore steps than its size needs, so one that begins within an explore step may have
- * fewer rows than `own`. Returns undefined if it depends on the number of model calls.
+ * Returns numbers of explore steps and train steps that end together. Without `takesRest`, a batch
+ * covers no more explore steps than its size needs, so one that begins within an explore step may
+ * have fewer rows than `own`. Returns undefined if it depends on the number of model calls.
  */
 export function trainCycleOf({
   own,
   perExploreStep,
   keptPerExploreStep: rows = perExploreStep,
+  takesRest,
 }: TrainBatchConfig): TrainCycle | undefined {
   if (perExploreStep === undefined || rows === undefined || own <= 0) return undefined;
+  if (takesRest) return { trainSteps: rows, exploreSteps: own, rows };
   const before = Math.ceil(own / perExploreStep) - 1;
   // Each batch takes so many rows of its last explore step more than the batch before it left.
   const trainSteps = Math.ceil(rows / (own - before * rows));

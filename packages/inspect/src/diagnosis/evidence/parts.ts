@@ -6,14 +6,15 @@ const near = (a: number, b: number): boolean => Math.abs(a - b) <= 1e-6 * Math.m
 /**
  * Returns the names of the parts of the reward. If all metrics add up to the reward in every
  * rollout, all of them are parts. Otherwise, each metric that equals the reward in every rollout is
- * a part; other metrics rarely equal the reward by chance. Scorers that gave reasons are parts as
- * well.
+ * a part; other metrics rarely equal the reward by chance, unless all rewards are 0, so that no
+ * metric is a part then. Scorers that gave reasons are parts as well.
  */
 export function partNames(runs: readonly RecordedRun[]): readonly string[] {
   const rewarded = runs.filter(({ last }) => last.reward !== undefined);
   const names = [...new Set(rewarded.flatMap(({ last }) => Object.keys(last.metrics)))];
   const addUp = (chosen: readonly string[]): boolean =>
     chosen.length > 0 &&
+    rewarded.some(({ last }) => last.reward !== 0) &&
     rewarded.every(({ last }) =>
       near(
         chosen.reduce((sum, name) => sum + (last.metrics[name] ?? 0), 0),

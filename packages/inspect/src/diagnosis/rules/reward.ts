@@ -174,7 +174,7 @@ const isEqual = (group: readonly RecordedRun[]): boolean =>
  */
 function equalParts(run: RunRecord): string {
   const runs = groupsOf(run).filter(isEqual).flat();
-  const names = partNames(runs);
+  const names = partNames(runsOf(run.rollouts));
   const [first] = runs;
   if (first === undefined || names.length === 0) return '';
   const means = names.map(

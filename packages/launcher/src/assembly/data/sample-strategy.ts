@@ -73,8 +73,8 @@ function stalenessFilter(stage: StageConfig): Sampling['filter'] {
  * the end of an explore step. Returns undefined with dynamic sampling, where a batch may end within
  * an explore step and the next batch takes the rest.
  */
-const endingBatch = ({ buffer: { trainBatch }, explorer }: StageConfig): number | undefined =>
-  explorer.dynamicSampling.enable ? undefined : trainBatch.perExploreStep;
+const endingBatch = ({ buffer: { trainBatch } }: StageConfig): number | undefined =>
+  trainBatch.takesRest ? undefined : trainBatch.perExploreStep;
 
 /**
  * Returns the filter for a batch. If batches end with explore steps, limits the number of explore

@@ -159,7 +159,7 @@ function asking<T>(
     } finally {
       for (const [operator, count] of cut)
         runtime.logger.warn(
-          `Task pipeline of "${asked.taskset.name}": ${count} answers to ${operator} were cut off at the token limit of the model, which may be before their grade. Raise max_tokens in the args of the operator.`,
+          `Task pipeline of "${asked.taskset.name}": ${count} answers to ${operator} were cut off at the token limit of the model, which may be before their grade. Raise max_tokens in the args of the operator, or where it has none max_response_tokens of the auxiliary model.`,
         );
       await stack.close();
     }

@@ -8,10 +8,8 @@ import { digestOfFile } from '@trinity-rft/core/engine';
 import { isWithin } from '../../assembly/data/run-id.js';
 import { settingsOf } from '../../assembly/settings.js';
 
-export interface InputDigest {
+interface InputDigest {
   readonly sha256: string;
-  /** Number of rows. @default undefined: a file, or an earlier version wrote the record */
-  readonly rows?: number;
   /** Metadata of a large file, which is read again only if the metadata changes. */
   readonly stat?: FileStat;
 }
@@ -34,7 +32,7 @@ interface FileStat {
 
 export interface InputSources {
   /** Digests of rows, keyed by the setting that names the rows. */
-  readonly rows: Inputs;
+  readonly rows: Readonly<Record<string, string>>;
   /** Paths of the plugins' modules. */
   readonly plugins: readonly string[];
   /** Directory that relative paths in arguments start from. */
@@ -68,7 +66,9 @@ export async function inputsOf(stage: StageConfig, sources: InputSources): Promi
     }
   }
   for (const file of plugins) files.set(`plugins/${path.relative(cwd, file)}`, file);
-  const digests: Record<string, InputDigest> = { ...rows };
+  const digests = Object.fromEntries(
+    Object.entries(rows).map(([key, sha256]) => [key, { sha256 }] as const),
+  );
   for (const [key, file] of files) {
     const binding = isBinding(key);
     const digest = await digestOf(file, sources.before?.[key], binding).catch((error: unknown) => {

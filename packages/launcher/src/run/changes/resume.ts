@@ -74,17 +74,14 @@ export function describeInputs({ config, stage, ...more }: ReadAgain): readonly 
     .filter((key) => isRead(key, stage))
     .filter((key) => !isChosenAnew(key, chosenAnew) && !isUnfetched(settingOf(key), settings));
   const problems = changed
-    .map((key) => ({ key, size: changedSize(key, before, inputs) }))
-    .filter(({ key, size }) => isBinding(key) && (!isAccepted || size !== undefined))
-    .map(({ key, size }) =>
+    .filter((key) => isBinding(key) && !isAccepted)
+    .map((key) =>
       problemAt(
         stage.stageIndex,
         keyPathOf(settingOf(key)),
-        `${whatChanged(key, settings)} changed since the run in ${stage.jobDirectory} was last started: ${
-          size === undefined
-            ? 'it would be neither that run nor a new one. Put back what it was, give the new run another name, or continue with trinity run --accept-changed-files.'
-            : `${size}, and the position in the tasks would be one in another order. Put back what it was, or give the new run another name.`
-        }`,
+        `${whatChanged(key, settings)} changed since the run in ${stage.jobDirectory} was last started: it would be neither that run nor a new one. Put back what it was, give the new run another name, or continue with trinity run --accept-changed-files${
+          isTaskset(key) ? ', which after the first step needs as many rows as before' : ''
+        }.`,
       ),
     );
   if (problems.length > 0) throw configError(problems);
@@ -94,17 +91,7 @@ export function describeInputs({ config, stage, ...more }: ReadAgain): readonly 
   );
 }
 
-/**
- * Returns the numbers of rows before and now if those of a task set differ, whose order follows
- * from the number.
- */
-function changedSize(key: string, before: Inputs, now: Inputs): string | undefined {
-  const [then, rows] = [before[key]?.rows, now[key]?.rows];
-  const isOrdered = key.startsWith('buffer.explorer_input.tasksets[');
-  return !isOrdered || then === undefined || rows === undefined || then === rows
-    ? undefined
-    : `it had ${then} rows, and has ${rows}`;
-}
+const isTaskset = (key: string): boolean => key.startsWith('buffer.explorer_input.tasksets[');
 
 const settingOf = (key: string): string => key.split('/')[0] ?? key;
 
