@@ -90,8 +90,8 @@ describe('defineWorkflow', () => {
     expect(create({})(input)).toEqual({ equal: true, brief: true });
   });
 
-  it('ignores options that are undefined or that it does not know', async () => {
-    const both = { run: () => 3, workflow: undefined, description: 'mine', args: undefined };
+  it('ignores options that are undefined', async () => {
+    const both = { run: () => 3, workflow: undefined, args: undefined };
     const { create } = defineWorkflow({ name: 'f', ...both } as never);
     expect(await create(context()).run()).toBe(3);
   });
