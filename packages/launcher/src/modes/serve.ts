@@ -88,7 +88,9 @@ async function serveAndTrain(context: StageContext, parts: Parts): Promise<Stage
     hadEnded: context.endedBefore,
   });
   const training = { engine, critic, algorithm, sampling, transport, store, sink, from, state };
-  const result = await serveUntilInterrupted(context, {
+  const explored = await store.explorerState();
+  if (explored) await store.put([], { ...explored, served: true });
+  return await serveUntilInterrupted(context, {
     ...parts,
     commit: commitInto(store, sink, context, parts),
     extraMetrics: async () => {
@@ -108,10 +110,6 @@ async function serveAndTrain(context: StageContext, parts: Parts): Promise<Stage
       return trained;
     },
   });
-  // A run on tasks continues from the weights of the explorer.
-  const explored = await store.explorerState();
-  if (explored) await store.put([], { ...explored, policyVersion: result.trainStep });
-  return result;
 }
 
 async function serveBesideTrainer(context: StageContext, parts: Parts): Promise<StageResult> {
