@@ -1,5 +1,6 @@
 import { createExperience, type Experience, uid } from '@trinity-rft/core';
 import { describe, expect, it, vi } from 'vitest';
+import { placesOf } from '../src/attempts.js';
 import { createCommit, openTurnStore, type TurnStore } from '../src/index.js';
 import { asTheyAre, databasePath, listStore, recorded } from './helpers.js';
 
@@ -132,6 +133,34 @@ describe('a commit', () => {
       ],
     ]);
     await turns.close();
+  });
+
+  it('reads no token more often when the same question is answered more often', () => {
+    let reads = 0;
+    const call = (i: number, prompt: readonly number[], ...reply: number[]) => {
+      const experience = createExperience({
+        tokens: [...prompt, ...reply],
+        promptLength: prompt.length,
+      });
+      const tokens = new Proxy(experience.tokens, {
+        get: (target, key) => {
+          reads++;
+          const value: unknown = Reflect.get(target, key, target);
+          return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+        },
+      });
+      return {
+        ...{ msgId: `${i}`, choice: 0, session: 's', reward: 1, task: 't', run: undefined },
+        experience: { ...experience, tokens },
+      };
+    };
+    const prompt = Array.from({ length: 20 }, (_, i) => i);
+    const calls = Array.from({ length: 500 }, (_, i) => call(i, prompt, i, 7));
+    const next = call(500, [...prompt, 3, 7, 5], 6);
+    const places = placesOf([...calls, next]);
+    expect(places.get(next)).toEqual({ run: 3, step: 1 });
+    expect(new Set([...places.values()].map(({ run }) => run)).size).toBe(500);
+    expect(reads).toBeLessThan(100 * 501);
   });
 
   it('makes attempts of the choices of one answer, the first of which has the run of the feedback', async () => {
