@@ -315,6 +315,17 @@ describe.each([true, false])('a run on tasks that is served in between, train: %
       train ? ['1', '2', 'c1', '4'] : ['1', '2', 'c1', '3', '4'],
     );
     expect(rows.every(({ trainStep }) => trainStep !== undefined)).toBe(true);
+    const again = await serveHere(both(5), train);
+    expect((await again.stop()).error).toBeUndefined();
+    const taskset = {
+      ...{ name: 'sums', path: 'tasks.jsonl' },
+      format: { prompt_key: 'question', response_key: 'answer' },
+      data_selector: { selector_type: 'shuffle', seed: 99 },
+    };
+    const shuffled = await runHere(workspace, both(5), {
+      overrides: { buffer: { explorer_input: { tasksets: [taskset] } } },
+    });
+    expect(shuffled.error?.message).toContain('data_selector.seed: changed from nothing to 99');
   });
 });
 
