@@ -548,6 +548,6 @@ describe('trinity serve', () => {
     }
     await stop();
     const steps = usedRows(experiences('kept')).map(({ trainStep }) => trainStep);
-    expect([...new Set(steps)]).toEqual([3, 4]);
+    expect([...new Set(steps)]).toEqual([4]);
   });
 });
