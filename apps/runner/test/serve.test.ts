@@ -363,6 +363,34 @@ it('a run with more commits than explore steps resumes where it was', async () =
   expect(three.output).not.toMatch(/step 1?[0-2] /);
 }, 240_000);
 
+it(
+  'a run whose server was killed continues from the newest checkpoint',
+  { timeout: 240_000 },
+  async () => {
+    const settings = (steps: number): string =>
+      config('killed-between', {
+        mode: 'both',
+        buffer: { total_steps: steps },
+        synchronizer: { sync_interval: 2 },
+        trainer: { save_interval: 1, max_checkpoints_to_keep: 1 },
+      });
+    expect((await runHere(workspace, settings(1))).error).toBeUndefined();
+    const { server, ask, client } = await startProduct(workspace.root, ['--config', settings(1)]);
+    for (const trained of [5, 6, 7]) {
+      const answers = await Promise.all([ask(), ask(), ask(), ask()]);
+      for (const [i, { id }] of answers.entries())
+        await client.feedback({ reward: i % 2, msgIds: [id], taskId: 't' });
+      await client.commit();
+      await until(async () => checkpointSteps(job('killed-between')).at(-1) === trained);
+    }
+    server.child.kill('SIGKILL');
+    await server.ended;
+    const { error, output, summary } = await runHere(workspace, settings(5));
+    expect([error, summary?.trainStep]).toEqual([undefined, 11]);
+    expect(output).not.toMatch(/step [1-6] /);
+  },
+);
+
 describe('a server beside a trainer in another process', () => {
   it(
     'hands its experiences over and takes new weights as they are saved',
