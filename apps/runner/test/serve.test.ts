@@ -258,7 +258,7 @@ describe('a server that is killed', () => {
       ]);
       expect(stdout).not.toContain(serveKey);
       const rows = usedRows(experiences('killed'));
-      expect(rows).toEqual([0, 1, 2, 3].map((run) => ({ uid: `1/t/${run}/0/0`, trainStep: 1 })));
+      expect(rows).toEqual([0, 1, 2, 3].map((run) => ({ uid: `c1/t/${run}/0/0`, trainStep: 1 })));
       expect(checkpointSteps(job('killed'))).toEqual([1]);
     },
   );
@@ -310,19 +310,22 @@ describe.each([true, false])('a run on tasks that is served in between, train: %
     const { error, summary } = await runHere(workspace, both(4));
     expect([error, summary?.trainStep]).toEqual([undefined, train ? 13 : 17]);
     const rows = usedRows(experiences(name));
-    const batches = rows.map(({ uid }) =>
-      uid
-        .split('/')
-        .slice(0, train ? 1 : 2)
-        .join('/'),
-    );
     // A commit counts as an explore step of a run that this process trains.
-    expect([...new Set(batches)].slice(train ? 2 : 8)).toEqual(
-      train
-        ? ['3', '4']
-        : ['1/t', ...[3, 4].flatMap((step) => [0, 1, 2, 3].map((i) => `${step}/${i}`))],
+    expect([...new Set(rows.map(({ uid }) => uid.split('/')[0]))]).toEqual(
+      train ? ['1', '2', 'c1', '4'] : ['1', '2', 'c1', '3', '4'],
     );
     expect(rows.every(({ trainStep }) => trainStep !== undefined)).toBe(true);
+    const again = await serveHere(both(5), train);
+    expect((await again.stop()).error).toBeUndefined();
+    const taskset = {
+      ...{ name: 'sums', path: 'tasks.jsonl' },
+      format: { prompt_key: 'question', response_key: 'answer' },
+      data_selector: { selector_type: 'shuffle', seed: 99 },
+    };
+    const shuffled = await runHere(workspace, both(5), {
+      overrides: { buffer: { explorer_input: { tasksets: [taskset] } } },
+    });
+    expect(shuffled.error?.message).toContain('data_selector.seed: changed from nothing to 99');
   });
 });
 
@@ -331,10 +334,62 @@ it('a run that was only served can explore its tasks', { timeout: 240_000 }, asy
   const { ask, client, stop } = await serveHere(file);
   const answers = await Promise.all([ask(), ask(), ask(), ask()]);
   await client.feedback({ reward: 1, msgIds: answers.map(({ id }) => id), taskId: 't' });
+  await client.commit();
   expect((await stop()).error).toBeUndefined();
   const { error, summary } = await runHere(workspace, file);
-  expect([error, summary?.trainStep]).toEqual([undefined, 8]);
+  expect([error, summary?.trainStep]).toEqual([undefined, 5]);
 });
+
+it('a run with more commits than explore steps resumes where it was', async () => {
+  const settings = (steps: number): string =>
+    config(
+      'many-commits',
+      { mode: 'both', buffer: { total_steps: steps }, trainer: { max_checkpoints_to_keep: 1 } },
+      { buffer: { trainer_input: { experience_buffer: { name: 'b', keep_trained_steps: 1 } } } },
+    );
+  expect((await runHere(workspace, settings(1))).error).toBeUndefined();
+  const { ask, client, stop } = await serveHere(settings(1), false);
+  for (let commit = 1; commit <= 4; commit++) {
+    const answers = await Promise.all([ask(), ask(), ask(), ask()]);
+    for (const [i, { id }] of answers.entries())
+      await client.feedback({ reward: i % 2, msgIds: [id], taskId: '0' });
+    expect(await client.commit()).toMatchObject({ step: commit });
+  }
+  expect((await stop()).error).toBeUndefined();
+  const two = await runHere(workspace, settings(2));
+  expect([two.error, two.summary?.trainStep]).toEqual([undefined, 12]);
+  const three = await runHere(workspace, settings(3));
+  expect([three.error, three.summary?.trainStep]).toEqual([undefined, 16]);
+  expect(three.output).not.toMatch(/step 1?[0-2] /);
+}, 240_000);
+
+it(
+  'a run whose server was killed continues from the newest checkpoint',
+  { timeout: 240_000 },
+  async () => {
+    const settings = (steps: number): string =>
+      config('killed-between', {
+        mode: 'both',
+        buffer: { total_steps: steps },
+        synchronizer: { sync_interval: 2 },
+        trainer: { save_interval: 1, max_checkpoints_to_keep: 1 },
+      });
+    expect((await runHere(workspace, settings(1))).error).toBeUndefined();
+    const { server, ask, client } = await startProduct(workspace.root, ['--config', settings(1)]);
+    for (const trained of [5, 6, 7]) {
+      const answers = await Promise.all([ask(), ask(), ask(), ask()]);
+      for (const [i, { id }] of answers.entries())
+        await client.feedback({ reward: i % 2, msgIds: [id], taskId: 't' });
+      await client.commit();
+      await until(async () => checkpointSteps(job('killed-between')).at(-1) === trained);
+    }
+    server.child.kill('SIGKILL');
+    await server.ended;
+    const { error, output, summary } = await runHere(workspace, settings(5));
+    expect([error, summary?.trainStep]).toEqual([undefined, 11]);
+    expect(output).not.toMatch(/step [1-6] /);
+  },
+);
 
 describe('a server beside a trainer in another process', () => {
   it(
@@ -521,6 +576,6 @@ describe('trinity serve', () => {
     }
     await stop();
     const steps = usedRows(experiences('kept')).map(({ trainStep }) => trainStep);
-    expect([...new Set(steps)]).toEqual([3, 4]);
+    expect([...new Set(steps)]).toEqual([4]);
   });
 });

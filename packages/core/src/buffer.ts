@@ -95,6 +95,16 @@ export interface Lease {
   release(): Promise<void>;
 }
 
+/**
+ * Returns the number of the last commit of rewarded answers that an explorer's state has, or 0 if
+ * it has none. Earlier versions stored the number as the step of an explorer without a position in
+ * tasks.
+ */
+export function commitIn(state: JsonState | undefined): number {
+  const { commit, step, feed } = state ?? {};
+  return Number(commit ?? (JSON.stringify(feed) === '{}' ? step : 0));
+}
+
 /** Supplies a trainer with batches. */
 export interface ExperienceSource {
   /**

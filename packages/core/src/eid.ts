@@ -1,7 +1,8 @@
 /** Structural identity of an experience, and the keys of the groups that it belongs to. */
 
 /**
- * Id of an experience. `batch` is the explore step (or `"<step>/<set>"` for evaluation). `task`
+ * Id of an experience. `batch` is the explore step, `"<step>/<set>"` for evaluation, or
+ * `"c<number>"` for a commit of rewarded answers. `task`
  * identifies the task in the batch, `run` the rollout of the task, and `step` the model call of the
  * rollout. `suffix` makes the id unique among the choices of one call.
  */

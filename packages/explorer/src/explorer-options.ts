@@ -243,6 +243,11 @@ export interface ExplorerState {
   readonly waiting?: readonly string[];
   /** True until the evaluation that is due after the step is recorded. @default false */
   readonly evaluationDue?: boolean;
+  /**
+   * True if a server has trained after the last explore step. The next explore step then continues
+   * from the newest weights instead of `policyVersion`. @default false
+   */
+  readonly served?: boolean;
 }
 
 export interface DynamicSampling {

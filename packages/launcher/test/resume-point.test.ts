@@ -85,6 +85,16 @@ describe('findResumePoint', () => {
     });
   });
 
+  it('takes the newest checkpoint after a server has trained, at a boundary and between two', () => {
+    const served = (step: number): ExplorerState => ({ ...state(step, 4), served: true });
+    expect(findResumePoint(input([11], served(7), { interval: 4, offset: 1 }))).toMatchObject({
+      ...{ trainStep: 11, explorerVersion: 11, boundary: 9, catchUp: false },
+    });
+    expect(findResumePoint(input([11], served(6), { interval: 1, offset: 1 }, 8))).toMatchObject({
+      ...{ trainStep: 11, explorerVersion: 11, boundary: 6, catchUp: false },
+    });
+  });
+
   it('begins before the boundary if the evaluation before it is still due', () => {
     const due = { ...state(4, 3), evaluationDue: true };
     expect(findResumePoint(input([2, 3, 4], due))).toMatchObject({

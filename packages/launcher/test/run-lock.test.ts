@@ -121,9 +121,16 @@ describe('lockRun', () => {
     expect((error as ConfigError).message).toMatch(
       /^Run directory .*file.run cannot be used: .*Set checkpoint_root_dir to a folder that this process may write to\.$/,
     );
-    // Another folder would have no checkpoint to serve.
+    // There is no checkpoint to serve.
     await expect(lockRun(path.join(file, 'run'), 'serve')).rejects.toThrow(
-      /use trinity serve --model NAME=.*file.run\.$/,
+      /Set checkpoint_root_dir to a folder/,
+    );
+    // The lock of a folder that cannot be written, such as one of another user, cannot be opened.
+    const trained = path.join(root, 'trained');
+    mkdirSync(path.join(trained, 'serve.lock'), { recursive: true });
+    writeFileSync(path.join(trained, 'latest_checkpointed_iteration.txt'), '2');
+    await expect(lockRun(trained, 'serve')).rejects.toThrow(
+      /use trinity serve --model NAME=.*trained\.$/,
     );
   });
 });

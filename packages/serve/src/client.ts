@@ -47,8 +47,8 @@ export interface FeedbackOptions {
   readonly taskId?: string;
   /**
    * Number of the attempt at the task, from 0. Calls with the same number are one attempt.
-   * @default undefined: a call that continues the conversation of another one belongs to the same
-   * attempt; every other call is an attempt of its own
+   * @default undefined: a call whose prompt begins with all tokens of another call of its session belongs
+   * to the same attempt; every other call is an attempt of its own
    */
   readonly runId?: number;
 }

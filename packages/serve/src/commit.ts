@@ -11,17 +11,22 @@ import {
   taskKey,
   withFields,
 } from '@trinity-rft/core';
-import type { ExperienceStore } from '@trinity-rft/core/store';
+import { commitIn, type ExperienceStore, type JsonState } from '@trinity-rft/core/store';
 import { placesOf } from './attempts.js';
 import type { Batch, TurnStore } from './turns/turn-store.js';
 
 export interface CommitOptions {
   readonly turns: TurnStore;
-  readonly store: Pick<ExperienceStore, 'put' | 'explorerState' | 'lastCommit'>;
+  /**
+   * Store of the experiences. If it has no `lastCommit`, the number of the last commit is read from
+   * the explorer's state.
+   */
+  readonly store: Pick<ExperienceStore, 'put' | 'explorerState'> &
+    Partial<Pick<ExperienceStore, 'lastCommit'>>;
   /**
    * True if another process trains. It may also explore, so the explorer's state in the store is
    * not changed.
-   * @default false: a commit counts as an explore step
+   * @default false: a commit also counts as the next explore step
    */
   readonly isBeside?: boolean;
   /** Processes the experiences before they are stored: computes advantages and filters. */
@@ -57,30 +62,28 @@ export type Commit = () => Promise<CommitResult>;
 export function createCommit(options: CommitOptions): Commit {
   let last: Promise<unknown> = Promise.resolve();
   let written = 0;
-  const sink: CommitOptions['sink'] = {
-    write: (record) => {
-      if (record.step <= written) return;
-      options.sink.write(record);
-      written = record.step;
-    },
+  const write: Parts['write'] = (number, record) => {
+    if (number <= written) return;
+    options.sink.write(record);
+    written = number;
   };
   return () => {
-    const next = last.then(() => commit({ ...options, sink }));
+    const next = last.then(() => commit({ ...options, write }));
     last = next.catch(() => undefined);
     return next;
   };
 }
 
-async function commit(options: CommitOptions): Promise<CommitResult> {
-  const { turns, store, isBeside } = options;
+interface Parts extends CommitOptions {
+  /** Writes the metrics of the commit with this number, if they are not written yet. */
+  readonly write: (number: number, record: Parameters<MetricSink['write']>[0]) => void;
+}
+
+async function commit(options: Parts): Promise<CommitResult> {
+  const { turns, store } = options;
   const before = await turns.unfinishedBatch();
   const first = before ? await storeBatch(before, options) : undefined;
-  const explored = isBeside ? undefined : await store.explorerState();
-  const last = Math.max(
-    await turns.lastStep(),
-    await store.lastCommit(),
-    Number(explored?.['step'] ?? 0),
-  );
+  const last = Math.max(await turns.lastStep(), await lastCommit(store));
   const batch = await turns.startBatch(last + 1);
   const second = batch ? await storeBatch(batch, options) : undefined;
   return {
@@ -93,39 +96,50 @@ async function commit(options: CommitOptions): Promise<CommitResult> {
 /** Stores the experiences of a batch and finishes the batch. Returns the number of experiences. */
 async function storeBatch(
   batch: Batch,
-  { turns, store, isBeside, pipeline, sink }: CommitOptions,
+  { turns, store, isBeside, pipeline, write }: Parts,
 ): Promise<number> {
-  const { step } = batch;
-  const recorded = toExperiences(batch, isBeside);
+  const { step: commit } = batch;
+  const recorded = toExperiences(batch);
   const { experiences, metrics } = pipeline(recorded);
   // An earlier process may have stored the batch and ended before finishing it.
-  if ((await store.lastCommit()) < step) {
-    const before = isBeside ? undefined : ((await store.explorerState()) ?? { feed: {} });
-    const versions = [before?.['policyVersion'], ...recorded.map((each) => each.policyVersion)];
-    const policyVersion = versions.reduce<number>((a, b) => Math.max(a, Number(b ?? 0)), 0);
+  if ((await lastCommit(store)) < commit) {
     // The position in the tasks stays: training on tasks can continue where it was.
-    await store.put(experiences, before && { ...before, step, policyVersion }, step);
+    const state = isBeside ? undefined : servedState(await store.explorerState(), recorded);
+    await store.put(experiences, state && { ...state, commit }, commit);
   }
+  const step = isBeside ? commit : Number((await store.explorerState())?.['step'] ?? commit);
   // After the experiences are stored: if that fails, the next commit repeats the step.
-  sink.write({ role: 'explorer', step, metrics: { ...commitMetrics(recorded), ...metrics } });
-  await turns.finishBatch(step);
+  const all = { ...commitMetrics(recorded), ...metrics };
+  write(commit, { role: 'explorer', step, metrics: all });
+  await turns.finishBatch(commit);
   return experiences.length;
 }
+
+/**
+ * Returns the state of an explorer after a commit as its next explore step. Since the process that
+ * commits also trains, the next explore step continues from its newest weights.
+ */
+function servedState(before: JsonState = { feed: {} }, recorded: readonly Experience[]): JsonState {
+  const versions = [before['policyVersion'], ...recorded.map((each) => each.policyVersion)];
+  const policyVersion = versions.reduce<number>((a, b) => Math.max(a, Number(b ?? 0)), 0);
+  return { ...before, step: Number(before['step'] ?? 0) + 1, policyVersion, served: true };
+}
+
+const lastCommit = async (store: CommitOptions['store']): Promise<number> =>
+  (await store.lastCommit?.()) ?? commitIn(await store.explorerState());
 
 /**
  * Converts calls to experiences. The calls that belong to one attempt at a task become the steps of
  * a rollout, in the order in which they were served.
  */
-function toExperiences({ step, calls }: Batch, isBeside = false): readonly Experience[] {
+function toExperiences({ step, calls }: Batch): readonly Experience[] {
   const places = placesOf(calls);
-  // An explorer beside numbers its tasks, and its steps as commits are numbered.
-  const idOf = (task: string): string =>
-    isBeside && /^\d+$/.test(task) ? JSON.stringify(task) : task;
   return calls.map((call) => {
     const { experience, msgId, session, task, choice, reward } = call;
     const place = places.get(call) ?? { run: 0, step: 0 };
     return withFields(experience, {
-      eid: { batch: step, task: idOf(task), ...place, suffix: String(choice) },
+      // No explore step of a run on tasks has such a batch.
+      eid: { batch: `c${step}`, task, ...place, suffix: String(choice) },
       reward,
       info: { ...experience.info, msgId, session },
     });

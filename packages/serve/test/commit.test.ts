@@ -1,5 +1,6 @@
 import { createExperience, type Experience, uid } from '@trinity-rft/core';
 import { describe, expect, it, vi } from 'vitest';
+import { placesOf } from '../src/attempts.js';
 import { createCommit, openTurnStore, type TurnStore } from '../src/index.js';
 import { asTheyAre, databasePath, listStore, recorded } from './helpers.js';
 
@@ -21,7 +22,7 @@ describe('a commit', () => {
     await rewarded(turns, 4);
     await turns.record({ msgId: 'open', session: 's', experiences: [recorded(7)] });
     expect(await commit()).toEqual({ step: 1, calls: 4, experiences: 4 });
-    expect(ids(store.rows)).toEqual(['1/t/0/0/0', '1/t/1/0/0', '1/t/0/1/0', '1/t/1/1/0']);
+    expect(ids(store.rows)).toEqual(['c1/t/0/0/0', 'c1/t/1/0/0', 'c1/t/0/1/0', 'c1/t/1/1/0']);
     expect(store.rows.map(({ reward }) => reward)).toEqual([0, 1, 2, 3]);
     expect(await turns.counts()).toEqual({ total: 5, open: 1, ready: 0, committed: 4 });
     await turns.close();
@@ -33,7 +34,7 @@ describe('a commit', () => {
       await turns.record({ msgId, session: 's', experiences: [recorded(2)] });
     await turns.reward({ reward: 1, msgIds: ['a', 'b'], runId: 0 });
     await createCommit({ turns, store, pipeline: asTheyAre, sink })();
-    expect(ids(store.rows)).toEqual(['1/a/0/0/0', '1/b/0/0/0']);
+    expect(ids(store.rows)).toEqual(['c1/a/0/0/0', 'c1/b/0/0/0']);
     await turns.close();
   });
 
@@ -42,11 +43,42 @@ describe('a commit', () => {
     await store.put([], { step: 4, policyVersion: 3, feed: { cursor: 64 }, carried: 2 });
     await rewarded(turns, 2);
     const commit = createCommit({ turns, store, pipeline: asTheyAre, sink });
-    expect(await commit()).toEqual({ step: 5, calls: 2, experiences: 2 });
+    expect(await commit()).toEqual({ step: 1, calls: 2, experiences: 2 });
     expect(await store.explorerState()).toEqual({
-      ...{ step: 5, policyVersion: 3, carried: 2 },
+      ...{ step: 5, policyVersion: 3, carried: 2, served: true, commit: 1 },
       feed: { cursor: 64 },
     });
+    await turns.close();
+  });
+
+  it.each([true, false])(
+    'that is finished after the explorer went on never sets it back, begun beside: %j',
+    async (isBeside) => {
+      const [turns, store] = [await openTurnStore({ path: databasePath() }), listStore()];
+      const put = vi.spyOn(store, 'put').mockRejectedValueOnce(new Error('full'));
+      await rewarded(turns, 2);
+      const options = { turns, store, pipeline: asTheyAre, sink };
+      await expect(createCommit({ ...options, isBeside })()).rejects.toThrow('full');
+      await store.put([], { step: 5, policyVersion: 4, feed: { cursor: 20 } });
+      expect(await createCommit(options)()).toMatchObject({ step: 1, calls: 2 });
+      expect(await store.explorerState()).toMatchObject({ step: 6, feed: { cursor: 20 } });
+      expect(put).toHaveBeenCalledTimes(3);
+      await turns.close();
+    },
+  );
+
+  it('is stored once in a store that has only the state of the explorer', async () => {
+    const [turns, { lastCommit: _none, ...store }] = [
+      await openTurnStore({ path: databasePath() }),
+      listStore(),
+    ];
+    await store.put([], { step: 4, policyVersion: 4, feed: { cursor: 16 } });
+    await rewarded(turns, 2);
+    vi.spyOn(turns, 'finishBatch').mockRejectedValueOnce(new Error('full'));
+    const commit = createCommit({ turns, store, pipeline: asTheyAre, sink });
+    await expect(commit()).rejects.toThrow('full');
+    expect(await commit()).toEqual({ step: 1, calls: 2, experiences: 2 });
+    expect(store.rows).toHaveLength(2);
     await turns.close();
   });
 
@@ -64,8 +96,7 @@ describe('a commit', () => {
     await turns.record({ msgId: 'number', session: 's', experiences: [recorded(2)] });
     await turns.reward({ reward: 1, msgIds: ['number'], taskId: '0' });
     expect(await createCommit(options)()).toMatchObject({ step: 2, calls: 3 });
-    // The explorer has a task 0 in its step 2.
-    expect(ids(store.rows)).toEqual(['1/t/0/0/0', '1/t/1/0/0', '2/"0"/0/0/0']);
+    expect(ids(store.rows)).toEqual(['c1/t/0/0/0', 'c1/t/1/0/0', 'c2/0/0/0/0']);
     expect(await store.explorerState()).toEqual(explored(5));
     await turns.close();
   });
@@ -104,6 +135,34 @@ describe('a commit', () => {
     await turns.close();
   });
 
+  it('reads no token more often when the same question is answered more often', () => {
+    let reads = 0;
+    const call = (i: number, prompt: readonly number[], ...reply: number[]) => {
+      const experience = createExperience({
+        tokens: [...prompt, ...reply],
+        promptLength: prompt.length,
+      });
+      const tokens = new Proxy(experience.tokens, {
+        get: (target, key) => {
+          reads++;
+          const value: unknown = Reflect.get(target, key, target);
+          return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+        },
+      });
+      return {
+        ...{ msgId: `${i}`, choice: 0, session: 's', reward: 1, task: 't', run: undefined },
+        experience: { ...experience, tokens },
+      };
+    };
+    const prompt = Array.from({ length: 20 }, (_, i) => i);
+    const calls = Array.from({ length: 500 }, (_, i) => call(i, prompt, i, 7));
+    const next = call(500, [...prompt, 3, 7, 5], 6);
+    const places = placesOf([...calls, next]);
+    expect(places.get(next)).toEqual({ run: 3, step: 1 });
+    expect(new Set([...places.values()].map(({ run }) => run)).size).toBe(500);
+    expect(reads).toBeLessThan(100 * 501);
+  });
+
   it('makes attempts of the choices of one answer, the first of which has the run of the feedback', async () => {
     const [turns, store] = [await openTurnStore({ path: databasePath() }), listStore()];
     for (const msgId of ['a', 'b'])
@@ -111,7 +170,7 @@ describe('a commit', () => {
     await turns.reward({ reward: 1, msgIds: ['a', 'b:0'], taskId: 't', runId: 0 });
     await turns.reward({ reward: 0, msgIds: ['b:1'], taskId: 't', runId: 1 });
     await createCommit({ turns, store, pipeline: asTheyAre, sink })();
-    expect(ids(store.rows)).toEqual(['1/t/0/0/0', '1/t/2/0/1', '1/t/0/1/0', '1/t/1/0/1']);
+    expect(ids(store.rows)).toEqual(['c1/t/0/0/0', 'c1/t/2/0/1', 'c1/t/0/1/0', 'c1/t/1/0/1']);
     await turns.close();
   });
 
@@ -141,7 +200,7 @@ describe('a commit', () => {
       expect(
         await createCommit({ turns: second, store, pipeline: asTheyAre, sink })(),
       ).toMatchObject({ step: 2, calls: 4 });
-      expect(ids(store.rows)).toEqual(['1/t/0/0/0', '1/t/1/0/0', '1/t/0/1/0', '2/t/1/0/0']);
+      expect(ids(store.rows)).toEqual(['c1/t/0/0/0', 'c1/t/1/0/0', 'c1/t/0/1/0', 'c2/t/1/0/0']);
       expect(await second.counts()).toMatchObject({ ready: 0, committed: 4 });
       expect(steps).toEqual([1, 2]);
       await second.close();

@@ -13,7 +13,13 @@ import {
   spansOf,
   taskKey,
 } from '@trinity-rft/core';
-import type { ExperienceStore, Lease, JsonState, TakeFilter } from '@trinity-rft/core/store';
+import {
+  commitIn,
+  type ExperienceStore,
+  type Lease,
+  type JsonState,
+  type TakeFilter,
+} from '@trinity-rft/core/store';
 import {
   assertCount,
   assertTrainStep,
@@ -26,7 +32,7 @@ import {
 import { reusePool } from './reuse-pool.js';
 import type { Reuse } from './reuse.js';
 import type { RowDriver, StoredRow } from './row-driver.js';
-import { exploreStepOf } from './row-names.js';
+import { exploreStepOf, stepNumberOf } from './row-names.js';
 import { fifoPool, type RowPool } from './row-pool.js';
 import { type Grant, type Use } from './row-driver.js';
 import { rowQueue, type RowQueue } from './row-queue.js';
@@ -110,7 +116,7 @@ export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): 
     },
     lastCommit: async () => {
       assertOpen(store, 'lastCommit');
-      return driver.lastCommit?.() ?? Number(driver.explorerState()?.['step'] ?? 0);
+      return driver.lastCommit?.() ?? commitIn(driver.explorerState());
     },
     finish: () => finish(store),
     fail: (error) => fail(store, error),
@@ -158,7 +164,12 @@ async function put(
   if (store.failure) throw store.failure;
   if (store.phase === 'finished') throw finishedError();
   await store.queue.admit(batch.length, () => {
-    const rows = store.driver.insert(batch, explorerState, commit);
+    const { driver } = store;
+    // A driver without `lastCommit` keeps the number of the last commit in the explorer's state.
+    const kept = driver.lastCommit ? undefined : (commit ?? driver.explorerState()?.['commit']);
+    const state =
+      kept === undefined ? explorerState : explorerState && { commit: kept, ...explorerState };
+    const rows = driver.insert(batch, state, commit);
     noteNewest(store, rows);
     store.queue.add(rows);
   });
@@ -228,7 +239,7 @@ const uidOf = ({ uid }: StoredRow): string => uid;
 function oldestUnusedStep({ pool, queue, leases }: StoreState): number | undefined {
   const leased = [...leases].flatMap(({ used }) => used.filter((row) => !row.uses));
   const steps = [...leased, ...queue.setAside(), ...(pool.oldestNew ? [pool.oldestNew] : [])].map(
-    (row) => Number(exploreStepOf(row)),
+    stepNumberOf,
   );
   return steps.length === 0 ? undefined : steps.reduce((a, b) => Math.min(a, b));
 }
@@ -278,7 +289,7 @@ function reuseMetrics({ reuse }: StoreState, used: Grant['used'], evicted: numbe
   if (!reuse) return {};
   const uses = used.map((row) => row.uses ?? 0);
   const max = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b));
-  const steps = used.map((row) => Number(exploreStepOf(row)));
+  const steps = used.map((row) => Number(exploreStepOf(row).replace(/^c/, '')));
   const ages = steps.map((step) => max(steps) - step);
   return {
     'sample/replay/share': uses.filter((count) => count > 0).length / uses.length,

@@ -6,7 +6,7 @@ import { duplicateError } from './errors.js';
 import { leaseStore, type LeaseStoreOptions } from './lease-store.js';
 import { recordedSteps } from './recorded-steps.js';
 import type { RowDriver, StoredRow } from './row-driver.js';
-import { exploreStepOf } from './row-names.js';
+import { stepNumberOf } from './row-names.js';
 import type { Use } from './row-driver.js';
 
 /** Creates an experience store in memory. Its contents are lost when the process ends. */
@@ -78,7 +78,7 @@ export function memoryRows(): RowDriver {
     explorerState: () => state,
     firstTrainStepAfter: (exploreStep) => {
       const steps = uses
-        .filter(({ id }) => Number(exploreStepOf(rowOf(id))) > exploreStep)
+        .filter(({ id }) => stepNumberOf(rowOf(id)) > exploreStep)
         .map(({ trainStep }) => trainStep);
       return steps.length === 0 ? undefined : Math.min(...steps);
     },

@@ -4,7 +4,7 @@
  */
 import type { TakeFilter } from '@trinity-rft/core/store';
 import type { StoredRow } from './row-driver.js';
-import { exploreStepOf, runOf, taskOf } from './row-names.js';
+import { exploreStepOf, runOf, stepNumberOf, taskOf } from './row-names.js';
 
 export interface BatchRequest extends Required<TakeFilter> {
   readonly count: number;
@@ -60,7 +60,7 @@ export function pickBatch(
   let [members, steps] = [0, 0];
   let last: StoredRow | undefined;
   for (const row of rows) {
-    if (!finished && Number(exploreStepOf(row)) > lastExploreStep) break;
+    if (!finished && stepNumberOf(row) > lastExploreStep) break;
     const isNewMember = !last || memberOf[unit](row) !== memberOf[unit](last);
     const isNewStep = !last || exploreStepOf(row) !== exploreStepOf(last);
     if ((isNewMember && members === count) || (isNewStep && steps === maxExploreSteps)) break;

@@ -2,7 +2,7 @@
 import { pickBatch, type BatchRequest, type RowLimits } from './pick-batch.js';
 import type { Reuse } from './reuse.js';
 import type { StoredRow } from './row-driver.js';
-import { exploreStepOf } from './row-names.js';
+import { stepNumberOf } from './row-names.js';
 import type { PoolPick, RowPool } from './row-pool.js';
 import type { RecordedStep } from './row-driver.js';
 
@@ -96,7 +96,7 @@ function nextAt(pool: Pool): number | undefined {
 const nothing: PoolPick = { used: [], stale: [], complete: false };
 
 const isReleasedBy = ({ finished, lastExploreStep }: RowLimits, row: StoredRow): boolean =>
-  finished || Number(exploreStepOf(row)) <= lastExploreStep;
+  finished || stepNumberOf(row) <= lastExploreStep;
 
 /**
  * Returns the rows of the next recorded train step, so that it can be repeated. Returns an

@@ -78,12 +78,12 @@ export interface RowDriver {
   explorerState(): JsonState | undefined;
   /**
    * Returns the number of the last commit, or 0 if there is none.
-   * @default the step of the explorer's state
+   * @default the number is kept in the explorer's state
    */
   lastCommit?(): number;
   /**
    * Returns the first train step that used rows of an explore step after `exploreStep`. The explore
-   * step is the first part of the uid.
+   * step is the first part of the uid; in the uid of a commit, this part is no number.
    */
   firstTrainStepAfter(exploreStep: number): number | undefined;
   counts(): RowCounts;

@@ -5,6 +5,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { TrinityError, type Experience, BufferError, uid } from '@trinity-rft/core';
 import {
+  commitIn,
   decodeExperience,
   encodeExperience,
   inTransaction,
@@ -171,10 +172,7 @@ export function sqliteRows(
     explorerState: () => explorerStateIn(state),
     lastCommit: () => {
       const json = state.get('commit');
-      if (json !== undefined) return Number(json);
-      // Earlier versions stored the number as the step of an explorer without a position in tasks.
-      const { step, feed } = explorerStateIn(state) ?? {};
-      return JSON.stringify(feed) === '{}' ? Number(step) : 0;
+      return json === undefined ? commitIn(explorerStateIn(state)) : Number(json);
     },
     firstTrainStepAfter: (exploreStep) => {
       const { first } = sql.firstAfter.get(exploreStep) ?? {};

@@ -22,7 +22,7 @@ import { openEngine } from '../assembly/models/engine.js';
 import { createTransport } from '../assembly/transport.js';
 import { disposable } from '../context/disposable.js';
 import type { StageContext, StageResult } from '../context/stage-context.js';
-import { createCommitWarnings } from './serve/commit-warnings.js';
+import { comparesAttempts, createCommitWarnings } from './serve/commit-warnings.js';
 import { adoptNewest, followCheckpoints } from './serve/follow-checkpoints.js';
 import { serveUntilInterrupted, type ServerParts } from './serve/server.js';
 import { sessionModels } from './serve/session-models.js';
@@ -88,7 +88,9 @@ async function serveAndTrain(context: StageContext, parts: Parts): Promise<Stage
     hadEnded: context.endedBefore,
   });
   const training = { engine, critic, algorithm, sampling, transport, store, sink, from, state };
-  const result = await serveUntilInterrupted(context, {
+  const explored = await store.explorerState();
+  if (explored) await store.put([], { ...explored, served: true });
+  return await serveUntilInterrupted(context, {
     ...parts,
     commit: commitInto(store, sink, context, parts),
     extraMetrics: async () => {
@@ -108,10 +110,6 @@ async function serveAndTrain(context: StageContext, parts: Parts): Promise<Stage
       return trained;
     },
   });
-  // A run on tasks continues from the weights of the explorer.
-  const explored = await store.explorerState();
-  if (explored) await store.put([], { ...explored, policyVersion: result.trainStep });
-  return result;
 }
 
 async function serveBesideTrainer(context: StageContext, parts: Parts): Promise<StageResult> {
@@ -160,14 +158,14 @@ function commitInto(
     extensions.algorithms.operators,
   );
   const { experienceShape } = stage.explorer;
-  const warn = createCommitWarnings(runtime.logger);
+  const warn = createCommitWarnings(runtime.logger, comparesAttempts(stage, extensions.algorithms));
   return createCommit({
     turns,
     store,
     isBeside: serve?.train === false,
     pipeline: (experiences) => {
       const result = runPipeline(experiences, { operators, experienceShape, advantage });
-      warn(result.metrics);
+      warn(result.metrics, experiences);
       return result;
     },
     sink,

@@ -80,7 +80,7 @@ async function inUse(
 
 function notWritable(jobDirectory: string, role: 'run' | 'serve', cause: unknown): ConfigError {
   const remedy =
-    role === 'serve'
+    role === 'serve' && existsSync(path.join(jobDirectory, 'latest_checkpointed_iteration.txt'))
       ? `To serve it without recording, use trinity serve --model NAME=${shellText(jobDirectory)}`
       : 'Set checkpoint_root_dir to a folder that this process may write to';
   return new ConfigError(

@@ -80,6 +80,27 @@ export function orderCases(create: CreateExperienceStore): void {
     expect(await store.explorerState()).toEqual({ step: 2, note: 'every run of this step failed' });
   });
 
+  it('keeps the number of the last commit, whatever an explorer stores', async () => {
+    const store = await openStore(create);
+    expect(await store.lastCommit()).toBe(0);
+    await store.put(range(0, 1), { step: 1, feed: { cursor: 4 } }, 1);
+    await store.put(range(1, 2), { step: 5, feed: { cursor: 20 } });
+    expect(await store.lastCommit()).toBe(1);
+    expect(await store.explorerState()).toMatchObject({ step: 5, feed: { cursor: 20 } });
+  });
+
+  it('takes the experiences of commits for none of an explore step', async () => {
+    const store = await openStore(create);
+    const committed = [0, 1].map((task) =>
+      createExperience({ eid: { batch: 'c8', task }, tokens: [1, 2], promptLength: 1 }),
+    );
+    await store.put(committed);
+    store.releaseUpTo(0);
+    expect(store.oldestUnusedStep()).toBe(0);
+    await (await takeNow(store, 2)).acknowledge(1);
+    expect(await store.firstTrainStepAfter(2)).toBeUndefined();
+  });
+
   it('discards experiences older than the filter, counts them, and leaves those behind the batch alone', async () => {
     const store = await openStore(create);
     await store.put([

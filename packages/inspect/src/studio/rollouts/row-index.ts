@@ -240,9 +240,9 @@ function setName(
   columns.step.set(position, Number(step));
 }
 
-/** Explore step of a batch: 12 for the batch `12` and for the evaluation `12/set`. */
+/** Step of a batch: 12 for the batch `12`, the evaluation `12/set` and the commit `c12`. */
 export function stepOfBatch(batch: string): number | undefined {
-  const step = Number.parseInt(batch, 10);
+  const step = Number.parseInt(batch.replace(/^c/, ''), 10);
   return Number.isNaN(step) ? undefined : step;
 }
 

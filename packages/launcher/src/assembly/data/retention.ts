@@ -1,6 +1,7 @@
 /** Deletes experiences that were trained on long ago and that a resumed stage cannot need. */
 import type { StageConfig } from '@trinity-rft/config';
 import type { ExperienceStore } from '@trinity-rft/core/store';
+import type { ExplorerState } from '@trinity-rft/explorer';
 import { listCheckpoints } from '@trinity-rft/trainer';
 
 /**
@@ -15,9 +16,8 @@ export function retention(
   const keep = config.storageType === 'file' ? undefined : config.keepTrainedSteps;
   if (keep === undefined) return undefined;
   return async (step) => {
-    const { policyVersion = step } = ((await store.explorerState()) ?? {}) as {
-      readonly policyVersion?: number;
-    };
+    const state = (await store.explorerState()) as ExplorerState | undefined;
+    const policyVersion = !state || state.served ? step : state.policyVersion;
     // A resumed stage starts from the newest of these checkpoints, or from the second newest if the
     // newest is damaged.
     const usable = (await listCheckpoints(jobDirectory)).filter(

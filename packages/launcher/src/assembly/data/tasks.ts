@@ -128,7 +128,10 @@ function openFeed({ buffer, seed, explorer }: StageConfig, rows: TaskRows): Open
     },
     feedback: learns(tasksets) ? (feedback) => scheduler.feedback?.(feedback) : undefined,
     state: () => scheduler.state(),
-    restore: (state) => scheduler.restore(state),
+    restore: (state) => {
+      // Commits of a run without explore steps store an empty position.
+      if (Object.keys(state).length > 0) scheduler.restore(state);
+    },
   };
   const exploreSteps = buffer.totalSteps ?? scheduler.totalSteps;
   const lastTask = scheduler.totalSteps * buffer.batchSize;

@@ -38,6 +38,9 @@ export interface ResumePoint {
  * were released to it. So the trainer starts from the newest checkpoint that is not past these
  * weights, and repeats later steps with the stored experiences.
  *
+ * After a server has trained on its commits, the explorer continues with the weights of the newest
+ * checkpoint.
+ *
  * In the other styles, the trainer starts from the newest checkpoint. It repeats later steps with
  * the same batches, and so gets the same weights. The explorer continues after the last stored
  * explore step, possibly with other weights than in an uninterrupted training run.
@@ -60,9 +63,10 @@ export function findResumePoint(input: ResumeInput): ResumePoint {
   }
   const newestUpTo = (version: number): Checkpoint | undefined =>
     checkpoints.findLast(({ manifest }) => manifest.step <= version);
-  const explorerVersion = explorer.policyVersion;
+  const newest = checkpoints.at(-1)?.manifest.step ?? 0;
+  const explorerVersion = explorer.served ? newest : explorer.policyVersion;
   if (meetings > 0 && step === lastBoundary) {
-    const beyond = input.firstTrainStepAfter ?? Infinity;
+    const beyond = explorer.served ? Infinity : (input.firstTrainStepAfter ?? Infinity);
     const checkpoint = newestUpTo(beyond - 1);
     const trainStep = checkpoint?.manifest.step ?? 0;
     return { checkpoint, trainStep, explorerVersion, boundary: step, catchUp: false };

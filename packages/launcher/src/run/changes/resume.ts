@@ -175,13 +175,16 @@ function changesOf(
     changesBetween({ jobDirectory: record.jobDirectory, settings }, { jobDirectory, settings: now })
       .filter(({ key }) => isRead(key, stage))
       // Tasks that a training run has first when it was only served before.
-      .filter(({ key, before }) => before !== undefined || isRead(key, { mode: modeIn(settings) }))
+      .filter(({ key }) => hasTasks(settings) || isRead(key, { mode: modeIn(settings) }))
       .filter((change) => !isOnlyUnfetched(change, now, settings))
       .filter((change) => stage.mode !== 'both' || !followsExploreStep(change, now, settings))
       // Earlier versions also recorded settings that are derived.
       .filter(({ key }) => !isDerived(key))
   );
 }
+
+const hasTasks = (settings: Settings): boolean =>
+  Object.keys(settings).some((key) => key.startsWith('buffer.explorer_input.tasksets['));
 
 const modeIn = (settings: Settings): StageConfig['mode'] => settings['mode'] as StageConfig['mode'];
 
