@@ -372,6 +372,21 @@ it('waits for what grades to be back, after it has graded others', async () => {
   expect(stops(pauses)).toHaveLength(1);
 });
 
+it('drops the last runs of a step that cannot be graded, after it has waited', async () => {
+  const { outcomes, runtime, pauses } = play(
+    [task(0, 1), task(1, 6), task(2, 6), task(3, 1)],
+    async ({ clock }, id) => {
+      if (id === 0 || id === 3) return false;
+      await clock.sleep(300);
+      throw gone({ action: 'grade' });
+    },
+  );
+  await runtime.clock.advance(2_000_000);
+  const dropped = Array.from({ length: 12 }, () => 'environment_crashed');
+  expect(kinds(await outcomes).filter((kind) => kind !== 'ok')).toEqual(dropped);
+  expect(stops(pauses)).toHaveLength(1);
+});
+
 it('waits where no run at all is graded', async () => {
   const { outcomes, runtime, pauses } = play([task(0, 6), task(1, 6)], ({ clock }) => {
     if (clock.now() < 100_000) throw gone({ action: 'grade' });

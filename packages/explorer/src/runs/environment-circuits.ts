@@ -178,7 +178,10 @@ class Circuit implements EnvironmentCircuit {
       if (pause === undefined) return this.#admit(task, undefined);
       const now = this.#options.clock.now();
       const { maxWaitMs } = this.#settings();
-      if (now >= pause.since + maxWaitMs) throw this.#down(pause);
+      if (now >= pause.since + maxWaitMs) {
+        if (!this.#dropsUngraded()) throw this.#down(pause);
+        continue;
+      }
       if (!pause.isProbed && now >= pause.probeAt) return this.#admit(task, pause);
       const until = pause.isProbed ? Infinity : pause.probeAt;
       await this.#wait(Math.min(until, pause.since + maxWaitMs) - now, signal);
@@ -231,6 +234,18 @@ class Circuit implements EnvironmentCircuit {
     const before = this.#ungraded.get(task) ?? this.#answers;
     this.#ungraded.set(task, before);
     return before === this.#answers;
+  }
+
+  /**
+   * Ends the pause if all that fails are grades of rows, and other rows were graded after these
+   * rows had started: their runs fail then, and not the whole process.
+   */
+  #dropsUngraded(): boolean {
+    if (!this.#lastError || !isOfGrade(this.#lastError)) return false;
+    if (this.#tasks.values().some((task) => this.#alone.has(task))) return false;
+    for (const task of this.#tasks) this.#ungraded.set(task, -1);
+    this.#endPause('has graded other rows, so the runs that wait for their grade are tried again');
+    return true;
   }
 
   #count(task: Task, error: EnvironmentError): void {
