@@ -209,6 +209,17 @@ describe('reward_shaping_mapper', () => {
   const shape = (experience: Experience, ...rewardShapingConfigs: object[]) =>
     apply('reward_shaping_mapper', [experience], { rewardShapingConfigs });
 
+  it('multiplies the reward of a step as it does that of the run', () => {
+    const steps = [0, 0, 0, 1].map((reward, step) =>
+      of(0, step, { reward: 1, info: { share: 0.5, step_reward: reward } }),
+    );
+    const changed = steps.map(
+      (step) => shape(step, { stats_key: 'share', op_type: 'MUL' }).experiences[0]!,
+    );
+    expect(rewardsOf(changed)).toEqual([0.5, 0.5, 0.5, 0.5]);
+    expect(changed.map(({ info }) => info['step_reward'])).toEqual([0, 0, 0, 0.5]);
+  });
+
   it('reads info before metrics, and counts what is not there', () => {
     const experience = of(0, 0, { reward: 10, info: { a: 2 }, metrics: { a: 5, b: 4 } });
     const { experiences, metrics } = shape(

@@ -1,6 +1,6 @@
 /** Lowers the reward of responses that come close to the length limit. */
 import { ConfigError, numberArg, gatherMetrics, responseLength } from '@trinity-rft/core';
-import { rewardOf, withChangedReward } from '../advantages/shared/groups.js';
+import { withChangedReward } from '../advantages/shared/groups.js';
 import { definePart, type OperatorPart } from '../parts/part.js';
 
 /**
@@ -50,7 +50,7 @@ export const overlongPenalty: OperatorPart = definePart({
         (experience) => overlong(responseLength(experience), limit, cache) * factor,
       );
       const out = experiences.map((experience, i) =>
-        withChangedReward(experience, rewardOf(experience) + penalties[i]!),
+        withChangedReward(experience, (reward) => reward + penalties[i]!),
       );
       return {
         experiences: out,

@@ -49,8 +49,7 @@ export const rewardShapingMapper: OperatorPart = definePart({
       const unused = new Set(experiences.length > 0 ? shapings : []);
       const diffs: { reward_diff: number }[] = [];
       const out = experiences.map((experience) => {
-        const before = rewardOf(experience);
-        let reward = before;
+        const changes: ((reward: number) => number)[] = [];
         for (const shaping of shapings) {
           const { stats_key: key, op_type: operation = 'ADD', weight = 1 } = shaping;
           const value = statOf(experience, key);
@@ -59,12 +58,16 @@ export const rewardShapingMapper: OperatorPart = definePart({
             continue;
           }
           unused.delete(shaping);
-          reward = operations[operation](reward, weight * value);
+          changes.push((reward) => operations[operation](reward, weight * value));
         }
+        const change = (reward: number): number =>
+          changes.reduce((changed, next) => next(changed), reward);
+        const before = rewardOf(experience);
+        const reward = change(before);
         if (!Number.isFinite(reward))
           throw shapingError(experience, `made the reward ${before} into ${reward}`);
         diffs.push({ reward_diff: reward - before });
-        return withChangedReward(experience, reward);
+        return withChangedReward(experience, change);
       });
       return {
         experiences: out,

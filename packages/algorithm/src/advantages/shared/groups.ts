@@ -39,15 +39,20 @@ export function rewardOf(experience: Experience): number {
 }
 
 /**
- * Returns a copy of an experience with another reward. Adds the difference to the last token reward,
- * to the reward of the last call, and to `info.step_reward`, because some algorithms read these
- * instead of `reward`.
+ * Returns a copy of an experience with another reward. Changes `info.step_reward` in the same way,
+ * and adds the difference to the last token reward and to the reward of the last call, because some
+ * algorithms read these instead of `reward`.
  * @throws RewardError if the experience has no finite reward
  */
-export function withChangedReward(experience: Experience, reward: number): Experience {
+export function withChangedReward(
+  experience: Experience,
+  change: (reward: number) => number,
+): Experience {
   const { tokenRewards, spans, info } = experience;
   const { step_reward: stepReward } = info;
-  const difference = reward - rewardOf(experience);
+  const before = rewardOf(experience);
+  const reward = change(before);
+  const difference = reward - before;
   const last = spans?.at(-1);
   return withFields(experience, {
     reward,
@@ -58,7 +63,7 @@ export function withChangedReward(experience: Experience, reward: number): Exper
       spans: spans?.with(-1, { ...last, reward: last.reward + difference }),
     }),
     ...(typeof stepReward === 'number' && {
-      info: { ...info, step_reward: stepReward + difference },
+      info: { ...info, step_reward: change(stepReward) },
     }),
   });
 }
