@@ -213,8 +213,11 @@ describe('a resumed run', () => {
         ],
       });
       expect((await start('measured', cut(4))).error).toBeUndefined();
-      const more = cut(4, { stage_name: 'more', ...steps(1) });
+      // A benchmark before a stage that has not trained yet is a part of the training run.
+      const between = { stage_name: 'between', mode: 'bench' };
+      const more = cut(4, between, { stage_name: 'more', ...steps(1) });
       expect((await start('measured', more)).error).toBeUndefined();
+      expect(await readEnd(place)).toMatchObject({ how: 'finished', stageName: 'more' });
     },
   );
 

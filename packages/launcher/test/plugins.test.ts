@@ -378,7 +378,10 @@ describe('loadPlugins, told of mistakes,', () => {
     [{ name: 'mine', exports: './dist/index.js' }, '"./dist/index.js"'],
     [{ name: 'mine', main: 'lib/index' }, '"lib/index"'],
   ])('names the entry of a package that is not built: %j', async (manifest, entry) => {
-    const directory = folder({ 'package.json': JSON.stringify(manifest), 'a.config.ts': '' });
+    const directory = folder({
+      'package.json': JSON.stringify(manifest),
+      'a.config.ts': "import 'a-bundler';",
+    });
     await expect(loadPlugins({ plugins: [directory] })).rejects.toThrow(
       `Plugin ${directory}: the entry in its package.json, ${entry}, does not exist. If it is the result of a build, build the package (npm run build).`,
     );

@@ -146,16 +146,21 @@ async function definitionsOf(
   { title, files, missing }: FoundPlugin,
 ): Promise<readonly (readonly [value: unknown, file: string])[]> {
   const exported: (readonly [name: string, value: unknown, file: string])[] = [];
-  for (const file of files)
-    for (const [name, value] of Object.entries(await load(jiti, file)))
-      exported.push([name, value, file]);
+  const isMissing = (cause?: unknown): ConfigError =>
+    new ConfigError(
+      `${title}: the entry in its package.json, ${missing}, does not exist. If it is the result of a build, build the package (npm run build).`,
+      { code: 'PLUGIN_LOAD', cause },
+    );
+  for (const file of files) {
+    const loaded = await load(jiti, file).catch((cause: unknown) => {
+      // Files beside the entry, such as the configuration of a bundler, are no plugin.
+      throw missing === undefined ? cause : isMissing(cause);
+    });
+    for (const [name, value] of Object.entries(loaded)) exported.push([name, value, file]);
+  }
   const definitions = exported.filter(([, value]) => isDefinition(value));
   if (definitions.length > 0) return definitions.map(([, value, file]) => [value, file]);
-  if (missing !== undefined)
-    throw new ConfigError(
-      `${title}: the entry in its package.json, ${missing}, does not exist. If it is the result of a build, build the package (npm run build).`,
-      { code: 'PLUGIN_LOAD' },
-    );
+  if (missing !== undefined) throw isMissing();
   const names = exported.map(([name]) => name).join(', ');
   const has =
     files.length === 0

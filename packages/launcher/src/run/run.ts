@@ -315,7 +315,8 @@ async function runLocked(
   /** @param isTrained true if an earlier process has completed all stages that train */
   const onStage = async (stage: StageConfig, isTrained: boolean): Promise<void> => {
     current = stage;
-    if (!keepsEnd || !isTrained || stage.mode !== 'bench' || before?.how !== 'finished') return;
+    const mayTrain = stages.slice(stage.stageIndex).some(({ mode }) => mode !== 'bench');
+    if (!keepsEnd || !isTrained || mayTrain || before?.how !== 'finished') return;
     kept = before;
     await writeEnd(place, kept);
   };
