@@ -353,13 +353,15 @@ function restrict(
   allows: (token: number) => boolean,
   { atLeast, ignored }: Restriction,
 ): readonly Probable[] {
-  let left = 0;
-  for (const each of probabilities.values()) left += each;
+  // Share of each token and those after it, summed from the end: subtraction would round it away.
+  const left = Float64Array.from(probabilities.values());
+  for (let i = left.length - 2; i >= 0; i--) left[i]! += left[i + 1]!;
+  let checked = 0;
   let mass = 0;
   const possible: { readonly token: number; readonly probability: number }[] = [];
   for (const [token, probability] of probabilities) {
-    if (probability === 0 || (possible.length >= atLeast && left <= ignored * mass)) break;
-    left -= probability;
+    const isRest = possible.length >= atLeast && left[checked++]! <= ignored * mass;
+    if (probability === 0 || isRest) break;
     if (!allows(token)) continue;
     mass += probability;
     possible.push({ token, probability });

@@ -41,10 +41,11 @@ export function readChoices(
 
 /** @throws ModelError that quotes the error of an answer or of a choice, if there is one */
 function rejectError(error: unknown, options: RemoteModelOptions): void {
+  // Some services send an empty error beside an answer.
+  if (!error || Object.keys(Object(error)).length === 0) return;
   const { message = error, code } = fieldsOf(error);
   const status = typeof code === 'number' && code >= 400 && code < 600 ? code : 502;
-  if (message !== undefined && message !== null)
-    throw unusable('an error', message, options, status);
+  throw unusable('an error', message ?? error, options, status);
 }
 
 const finishReasons: Readonly<Record<string, FinishReason>> = {

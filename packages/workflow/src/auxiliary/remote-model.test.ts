@@ -270,6 +270,14 @@ describe('createRemoteModel', () => {
     ]);
   });
 
+  it.each([[''], [false], [{}], [null]])(
+    'reads an answer beside the empty error %j',
+    async (error) => {
+      const { model } = await serve([[200, withChoice({ error, message })]]);
+      expect(await model.chat(ask)).toMatchObject([{ responseText: 'hello' }]);
+    },
+  );
+
   it.each(['reasoning', 'reasoning_content'])('reads the reasoning in %s', async (name) => {
     const { model } = await serve([[200, withChoice({ message: { ...message, [name]: 'hm' } })]]);
     expect(await model.chat(ask)).toMatchObject([{ responseText: 'hello', reasoningText: 'hm' }]);
