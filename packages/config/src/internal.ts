@@ -1,5 +1,6 @@
 /** Exports for packages of this repository only. This interface is not stable. */
 export { isScorerName, readModuleNames } from './load.js';
+export { comparesRuns } from './resolve/algorithm/algorithm.js';
 export { diskAt } from './resolve/base/disk.js';
 export { lastTrained, mapStages } from './resolve/base/stages.js';
 export { withLayers } from './resolve/model/lora.js';

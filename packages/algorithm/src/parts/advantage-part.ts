@@ -50,7 +50,9 @@ export interface AdvantageFacts {
 
 /** An advantage function, which is created from its arguments and the seed of the training run. */
 export interface AdvantagePart
-  extends Part<AdvantageStrategy, readonly [seed: number]>, Required<AdvantageFacts> {}
+  extends Part<AdvantageStrategy, readonly [seed: number]>, Required<AdvantageFacts> {
+  readonly comparesRuns: (args: Readonly<Record<string, unknown>>) => boolean;
+}
 
 export interface AdvantagePartDefinition<S extends ArgSpec> extends AdvantageFacts {
   readonly args: S;
@@ -66,7 +68,7 @@ export function defineAdvantagePart<S extends ArgSpec>(
   return {
     args,
     doc,
-    comparesRuns,
+    comparesRuns: typeof comparesRuns === 'function' ? comparesRuns : () => comparesRuns,
     keeps,
     make: (owner, given, seed) => create(readArgs(owner, args, given), seed),
   };

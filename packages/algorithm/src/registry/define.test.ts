@@ -415,6 +415,19 @@ describe('results of plugins', () => {
     expect(lossOf({ batch }).loss).toBe(2);
   });
 
+  it('says what an advantage function compares, and how many rollouts it leaves', () => {
+    const create = () => ({});
+    const { row } = defineAdvantage({
+      name: 'mine',
+      comparesRuns: false,
+      keeps: () => 'one',
+      create,
+    });
+    expect([row.comparesRuns({}), row.keeps({})]).toEqual([false, 'one']);
+    const { row: other } = defineAdvantage({ name: 'other', create });
+    expect([other.comparesRuns({}), other.keeps({})]).toEqual([true, 'some']);
+  });
+
   it('keeps state of a loss across batches', () => {
     const constants = () => ({ batches: 0 });
     const prepare = (_input: LossInput, state: { batches: number }) => {

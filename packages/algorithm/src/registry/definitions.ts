@@ -148,6 +148,7 @@ export function defineAdvantage<S extends ArgSpec>(
     name: checkPart('Advantage function', options, {
       ...partOptions,
       comparesRuns: 'any',
+      keeps: 'any',
     }),
     row: defineAdvantagePart({
       args,
@@ -259,7 +260,9 @@ const lossOptions = {
 const named = (name: string): PartDoc => ({ summary: name, formula: '' });
 
 /** Checks a definition, and that its name begins with a letter. Returns the name. */
-function checkPart(...given: Parameters<typeof checkDefinition>): string {
+function checkPart<Options extends Named>(
+  ...given: Parameters<typeof checkDefinition<Options>>
+): string {
   const name = checkDefinition(...given);
   if (/^[A-Za-z]/.test(name)) return name;
   throw new ConfigError(

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { createOperators } from '@trinity-rft/algorithm';
 import { type MetricSink, BufferError, ModelError } from '@trinity-rft/core';
 import type { StageConfig } from '@trinity-rft/config';
+import { comparesRuns } from '@trinity-rft/config/internal';
 import type { Algorithm } from '@trinity-rft/core/internal';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import { type ExplorerState } from '@trinity-rft/explorer';
@@ -22,7 +23,7 @@ import { openEngine } from '../assembly/models/engine.js';
 import { createTransport } from '../assembly/transport.js';
 import { disposable } from '../context/disposable.js';
 import type { StageContext, StageResult } from '../context/stage-context.js';
-import { comparesAttempts, createCommitWarnings } from './serve/commit-warnings.js';
+import { createCommitWarnings } from './serve/commit-warnings.js';
 import { adoptNewest, followCheckpoints } from './serve/follow-checkpoints.js';
 import { serveUntilInterrupted, type ServerParts } from './serve/server.js';
 import { sessionModels } from './serve/session-models.js';
@@ -158,7 +159,8 @@ function commitInto(
     extensions.algorithms.operators,
   );
   const { experienceShape } = stage.explorer;
-  const warn = createCommitWarnings(runtime.logger, comparesAttempts(stage, extensions.algorithms));
+  const compares = comparesRuns({ tables: extensions.algorithms }, stage.algorithm);
+  const warn = createCommitWarnings(runtime.logger, compares);
   return createCommit({
     turns,
     store,

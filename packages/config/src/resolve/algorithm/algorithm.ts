@@ -158,13 +158,10 @@ function deriveAdvantage(
  * Returns true if the advantage function compares the rollouts of a task with each other. For some
  * functions, this depends on the arguments.
  */
-export function comparesRuns(
-  { tables }: StageContext,
+export const comparesRuns = (
+  { tables }: Pick<StageContext, 'tables'>,
   { advantageFn: chosen }: Pick<AlgorithmConfig, 'advantageFn'>,
-): boolean {
-  const facts = chosen && tables.advantageFns[chosen.name]?.comparesRuns;
-  return typeof facts === 'function' ? facts(chosen?.args ?? {}) : (facts ?? false);
-}
+): boolean => (chosen && tables.advantageFns[chosen.name]?.comparesRuns(chosen.args)) ?? false;
 
 /** Returns how many rollouts of a task the advantage function leaves to be trained on. */
 export const keptRuns = (

@@ -1,6 +1,4 @@
 /** Warnings about commits that succeed, but from which the model does not learn as expected. */
-import type { AlgorithmTables } from '@trinity-rft/algorithm';
-import type { StageConfig } from '@trinity-rft/config';
 import {
   groupBy,
   runKey,
@@ -47,12 +45,3 @@ export function createCommitWarnings(logger: Pick<Logger, 'warn'>, compares: boo
 
 const runsIn = (experiences: readonly Experience[]): number =>
   groupBy(experiences, ({ eid }) => runKey(eid)).size;
-
-/** Returns true if the advantage function of the stage compares the attempts at a task. */
-export function comparesAttempts(
-  { algorithm: { advantageFn } }: StageConfig,
-  { advantageFns }: AlgorithmTables,
-): boolean {
-  const facts = advantageFn && advantageFns[advantageFn.name]?.comparesRuns;
-  return typeof facts === 'function' ? facts(advantageFn?.args ?? {}) : (facts ?? false);
-}
