@@ -33,7 +33,7 @@ it('asks no model for a POST to a path that is not served, and refuses commits w
       return { handler: async () => Response.json({}), keptTokens: () => 0 };
     },
     updateWeights: async () => ({ step: 0 }),
-    refusal: new ModelError('nobody teaches', { status: 409 }),
+    refusal: new ModelError('There is no teacher.', { status: 409 }),
     commit: () => Promise.reject(new Error('not asked')),
   };
   const serving = serveUntilInterrupted(
@@ -54,7 +54,10 @@ it('asks no model for a POST to a path that is not served, and refuses commits w
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}` },
   });
-  expect([commit.status, await commit.text()]).toEqual([409, expect.stringContaining('nobody')]);
+  expect([commit.status, await commit.text()]).toEqual([
+    409,
+    expect.stringContaining('There is no teacher.'),
+  ]);
   stop.abort();
   await serving;
   await rm(jobDirectory, { recursive: true });
