@@ -5,6 +5,7 @@ import path from 'node:path';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { CancelledError } from '@trinity-rft/core';
+import { isRunning } from '@trinity-rft/test-support';
 import { createAgentEndpoint } from '@trinity-rft/workflow/internal';
 import { afterAll, describe, expect, it } from 'vitest';
 import { runCommand, type Command, type CommandResult } from '../src/index.js';
@@ -25,18 +26,6 @@ const run = (
   signal = new AbortController().signal,
 ): Promise<CommandResult> =>
   runCommand(endpoint, { command: process.execPath, args: ['-e', script], ...more }, signal);
-
-/** Use it with `expect.poll`: a process that was killed closes its pipes a moment before it ends. */
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    // A process that has ended, but whose exit status was not read, counts as dead.
-    if (process.platform !== 'linux') return true;
-    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
-};
 
 describe('a program', () => {
   it('gets address, key and name of the model, its own variables, and its input', async () => {
@@ -180,7 +169,7 @@ describe.skipIf(process.platform === 'win32')('nothing is left running', () => {
   it('when the program ends but its child does not', async () => {
     const file = path.join(folder, 'orphan');
     expect((await run(withChild(file, `console.log('done'); process.exit(0)`))).text).toBe('done');
-    await expect.poll(() => isAlive(Number(readFileSync(file, 'utf8')))).toBe(false);
+    await expect.poll(() => isRunning(Number(readFileSync(file, 'utf8')))).toBe(false);
   });
 
   it('of the pipes, when a process leaves the group with them', async () => {
@@ -218,7 +207,7 @@ describe.skipIf(process.platform === 'win32')('nothing is left running', () => {
       timeout: 120_000,
       killSignal: 'SIGKILL',
     });
-    await expect.poll(() => isAlive(Number(readFileSync(file, 'utf8')))).toBe(false);
+    await expect.poll(() => isRunning(Number(readFileSync(file, 'utf8')))).toBe(false);
   });
 
   it('when the run is over before the program', async () => {
@@ -231,7 +220,7 @@ describe.skipIf(process.platform === 'win32')('nothing is left running', () => {
     while (!readOr(file)) await sleep(10);
     abort.abort(reason);
     expect(await ended).toBe(reason);
-    await expect.poll(() => isAlive(Number(readFileSync(file, 'utf8')))).toBe(false);
+    await expect.poll(() => isRunning(Number(readFileSync(file, 'utf8')))).toBe(false);
   });
 });
 

@@ -1,6 +1,7 @@
 export { afterFile } from './after-file.js';
 export { findChromium } from './browser/chromium.js';
 export { noSwiftShader, swiftShaderEnvironment, useSwiftShader } from './gpu/swiftshader.js';
+export { isRunning } from './is-running.js';
 export { freePort } from './network/free-port.js';
 export {
   findPostgres,

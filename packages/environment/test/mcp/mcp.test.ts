@@ -19,6 +19,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { ConfigError, EnvironmentError, silentLogger } from '@trinity-rft/core';
 import { redactText } from '@trinity-rft/core/support';
+import { isRunning } from '@trinity-rft/test-support';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { mcpEnvironment, type McpEnd } from '../../src/drivers/mcp/mcp-environment.js';
@@ -395,17 +396,6 @@ it.skipIf(process.platform === 'win32')('kills its program when the process exit
   const pid = Number(readFileSync(file, 'utf8'));
   await expect.poll(() => isRunning(pid)).toBe(false);
 });
-
-/** A process that has ended, but whose exit status was not read, counts as ended. */
-const isRunning = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    if (process.platform !== 'linux') return true;
-    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
-};
 
 it('has room for another episode where the folder of one cannot be made', async () => {
   onTestFinished(() => void vi.unstubAllEnvs());
